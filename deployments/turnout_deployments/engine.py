@@ -1,0 +1,64 @@
+"""One engine replica: Ray's LLMServer inside, its OpenAI app on a port of its own outside."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import ray
+
+from turnout.config.model_args import ModelArgs
+from turnout_deployments.asgi_call import Answer, call
+from turnout_deployments.http_port import HttpPort, listen
+
+
+class EngineReplica:
+    """Hosts one vLLM engine through `ray.serve.llm` and serves its HTTP API on its own port.
+
+    Composition, not inheritance: only a starting replica imports vLLM, so building and deploying
+    an application stays light.
+    """
+
+    async def __init__(  # type: ignore[misc]  # Serve awaits it
+        self, args: dict[str, Any], market: str
+    ) -> None:
+        """Fetches the weights, starts the engine and opens the port; returns when it can answer."""
+        from ray.serve.llm import LLMServer  # noqa: PLC0415 - imports vLLM: seconds
+        from turnout.models.fetch import ensure_model  # noqa: PLC0415
+
+        from turnout_deployments.model import llm_config  # noqa: PLC0415 - cycle
+
+        self._args = ModelArgs.model_validate(args)
+        self._market = market
+        source = await asyncio.to_thread(ensure_model, self._args.sources)
+        starting: Any = LLMServer(llm_config(self._args, source))  # its constructor is async too
+        self._server = await starting
+        self._app = await self._server.__serve_build_asgi_app__()
+        self._port = HttpPort(self._app, listen(self._host(), self._args.http_port_range))
+        await self._port.start()
+
+    def _host(self) -> str:
+        if self._args.http_host == "node_ip":
+            return str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]
+        return self._args.http_host
+
+    def record_replica_metadata(self) -> dict[str, Any]:
+        """Tells every handle of this pool where the replica answers (Serve's own hook)."""
+        return {
+            "address": self._port.address,
+            "model": self._args.model,
+            "market": self._market,
+            "context_window": self._args.context_window,
+        }
+
+    async def check_health(self) -> None:
+        """Raises when the engine is dead or its port closed; Serve then replaces the replica."""
+        if not self._port.is_serving:
+            raise RuntimeError(f"the HTTP port {self._port.address} has closed")
+        await self._server.check_health()
+
+    async def asgi(self, path: str, body: bytes) -> AsyncIterator[Answer]:
+        """Answers one POST through a handle: the fallback where the port cannot be reached."""
+        async for part in call(self._app, path, body):
+            yield part

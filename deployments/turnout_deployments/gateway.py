@@ -1,0 +1,88 @@
+"""The gateway's Serve application: the plain ASGI gateway on Ray's replica table."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+import ray
+from prometheus_client.metrics_core import Metric
+from ray import serve
+from ray.serve.deployment import Application
+
+from turnout.config.settings import GatewaySettings
+from turnout.gateway.app import Gateway
+from turnout.gateway.dispatch import Difficulty
+from turnout.gateway.metrics import GatewayMetrics
+from turnout.gateway.transport import DirectTransport
+from turnout_deployments.handle_transport import HandleTransport, PreferDirect
+from turnout_deployments.replica_table import HandleTable
+
+NAME = "Gateway"
+
+
+def build(args: dict[str, Any]) -> Application:
+    """Builds the gateway's application; settings come as `user_config`, never as `args`."""
+    if args:
+        raise ValueError(f"the gateway takes no args, got {sorted(args)}: put them in user_config")
+    deployment: Any = serve.deployment(
+        serve.ingress()(GatewayReplica),
+        name=NAME,
+        max_ongoing_requests=1000,
+        ray_actor_options={"num_cpus": 0.1},
+        health_check_period_s=5,
+    )
+    application: Application = deployment.bind()
+    return application
+
+
+class GatewayReplica:
+    """One gateway process: reads replicas from handles, answers what `Gateway` answers."""
+
+    async def __init__(self) -> None:  # type: ignore[misc]  # Serve awaits it
+        """Opens nothing yet: `reconfigure` brings the settings before the first request."""
+        context = ray.get_runtime_context()
+        self._table = HandleTable(context.get_node_id())
+        self._settings: GatewaySettings | None = None
+        self._difficulty: Difficulty = _no_router
+        self._replica_id = serve.get_replica_context().replica_id.unique_id
+        self._app_name = serve.get_replica_context().app_name
+        self._direct = DirectTransport()
+        transport = PreferDirect(self._direct, HandleTransport(self._table.handle))
+        self._gateway = Gateway(self._table, transport, GatewayMetrics(), self._all_metrics)
+
+    async def __serve_build_asgi_app__(self) -> Gateway:
+        """Hands Serve the ASGI app (Serve's hook for apps made after the constructor)."""
+        return self._gateway
+
+    async def reconfigure(self, user_config: dict[str, Any]) -> None:
+        """Takes new settings, also while running; raises pydantic's error where they are wrong."""
+        settings = GatewaySettings.model_validate(user_config)
+        before = self._settings.router if self._settings else None
+        if settings.router and (before is None or before.encoder != settings.router.encoder):
+            self._difficulty = await asyncio.to_thread(_load_router, settings.router.encoder)
+        self._settings = settings
+        self._direct.connect_timeout_s = settings.limits.connect_timeout_s
+        self._table.configure(settings.models)
+        self._gateway.configure(settings, self._difficulty)
+
+    async def metric_families(self) -> list[Metric]:
+        """Returns this replica's own metrics."""
+        return self._gateway.families(self._replica_id)
+
+    async def _all_metrics(self) -> Iterable[Iterable[Metric]]:
+        """Asks every gateway replica, this one included, for its metrics."""
+        peers = serve.get_deployment_handle(NAME, self._app_name)
+        return await peers.broadcast("metric_families").results_async()
+
+
+def _load_router(encoder: str) -> Difficulty:
+    from turnout_router.router import Router  # noqa: PLC0415 - imports torch: seconds
+
+    router: Difficulty = Router.load(encoder).difficulty
+    return router
+
+
+def _no_router(_text: str) -> float:
+    raise LookupError("no router is configured")

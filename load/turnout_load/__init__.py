@@ -1,0 +1,1 @@
+"""Measures OpenAI-compatible servers; knows the product only by its HTTP surface."""

@@ -1,0 +1,1 @@
+"""Turnout: several LLMs behind one URL. Nothing here imports Ray Serve."""

@@ -1,0 +1,1 @@
+"""Starts, watches and stops the local Ray cluster that Turnout runs on."""

@@ -1,0 +1,109 @@
+"""`turnout up | down | status | logs | env`."""
+
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from turnout.cluster.errors import NotRunning, ServeRefused
+from turnout.cluster.processes import listening, memory_bytes, processes_of
+from turnout.cluster.progress import Progress
+from turnout.cluster.ray_head import auth_environment
+from turnout.cluster.report import ready_text, status_text
+from turnout.cluster.run_dir import RunDir
+from turnout.cluster.serve_api import ServeApi
+
+Config = Annotated[Path, typer.Argument(help="The deployment's config file.")]
+_LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
+
+
+def up_command(
+    config: Config = Path("deployments/local.yaml"),
+    timeout_s: Annotated[float, typer.Option(help="Longest wait for the engines.")] = 900,
+) -> None:
+    """Start the deployment of CONFIG on this machine, or change the running one to it."""
+    from turnout.cluster.up import up  # noqa: PLC0415 - keeps `--help` fast
+
+    console = Console(highlight=False)
+    progress = Progress(console)
+    run_dir = RunDir()
+    with progress.step("up"):
+        run = up(config, run_dir, progress, timeout_s)
+    console.print(ready_text(run, run_dir), markup=False, soft_wrap=True)
+
+
+def down_command() -> None:
+    """Stop everything that `turnout up` started."""
+    from turnout.cluster.up import down  # noqa: PLC0415
+
+    console = Console(highlight=False)
+    try:
+        ended = down(RunDir(), Progress(console))
+    except NotRunning:
+        console.print("nothing is running")
+        return
+    console.print(f"stopped {ended} processes")
+
+
+def status_command() -> None:
+    """Show applications, pools, processes, memory and ports of the running deployment."""
+    run_dir = RunDir()
+    run = run_dir.run()
+    processes = processes_of(run.id)
+    try:
+        states = ServeApi(run.dashboard, run_dir.token()).applications()
+    except ServeRefused as error:
+        states = []
+        typer.echo(f"{error}\n", err=True)
+    ports = listening(processes)
+    beyond = sorted({f"{host}:{port}" for host, port, _ in ports if host not in _LOOPBACK})
+    facts = {
+        "processes": str(len(processes)),
+        "memory": f"{memory_bytes(processes) / 2**30:.2f} GiB (PSS)",
+        "ports": f"{len(ports)} on 127.0.0.1; beyond it: {', '.join(beyond) or 'none'}",
+        "logs": str(run_dir.logs / "serve"),
+    }
+    typer.echo(status_text(run, states, facts))
+
+
+def logs_command(
+    application: Annotated[str, typer.Argument(help="Only this application's logs.")] = "",
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Wait for more.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", help="Lines of each file.")] = 50,
+) -> None:
+    """Show the logs of the applications' replicas and of the Serve controller."""
+    folder = RunDir().logs / "serve"
+    files = sorted(folder.glob(f"*{application}*.log"), key=lambda file: file.stat().st_mtime)
+    if not files:
+        raise (
+            NotRunning
+            if not folder.exists()
+            else typer.BadParameter(f"no log of '{application}' in {folder}")
+        )
+    command = ["tail", f"--lines={lines}", *(["--follow"] if follow else []), "--verbose", "--"]
+    subprocess.run([*command, *map(str, files)], check=False)
+
+
+def env_command() -> None:
+    """Print the exports that `serve` and `ray` commands need to talk to the running cluster."""
+    run_dir = RunDir()
+    run = run_dir.run()
+    exports = {
+        "RAY_ADDRESS": f"127.0.0.1:{run.gcs_port}",
+        "RAY_DASHBOARD_ADDRESS": run.dashboard,
+        "RAY_API_SERVER_ADDRESS": run.dashboard,
+        **auth_environment(run_dir),
+    }
+    for name, value in exports.items():
+        typer.echo(f"export {name}={value}")
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Adds the cluster's commands to the main app."""
+    app.command("up")(up_command)
+    app.command("down")(down_command)
+    app.command("status")(status_command)
+    app.command("logs")(logs_command)
+    app.command("env")(env_command)

@@ -1,0 +1,88 @@
+"""What can go wrong when the local cluster starts or stops.
+
+ClusterError
+├── PortTaken           another process holds a port
+├── NotRunning          there is no cluster of ours
+├── RayDidNotStart      `ray start` failed
+├── ServeRefused        Serve's REST API answered with an error
+├── DeployFailed        an application failed to start
+└── NotReadyInTime      it takes longer than the user wants to wait
+"""
+
+from collections.abc import Sequence
+
+from turnout.errors import TurnoutError
+
+
+class ClusterError(TurnoutError):
+    """The root of the local cluster's errors."""
+
+
+class PortTaken(ClusterError):
+    """A port that the cluster needs is held by another process."""
+
+    def __init__(self, port: int, purpose: str, holder: str) -> None:
+        super().__init__(port, purpose, holder)
+        self.port, self.purpose, self.holder = port, purpose, holder
+
+    def __str__(self) -> str:
+        return (
+            f"port {self.port} ({self.purpose}) is held by {self.holder}: "
+            "stop it, or use another port"
+        )
+
+
+class NotRunning(ClusterError):
+    """No cluster started by `turnout up` is running."""
+
+    def __str__(self) -> str:
+        return "nothing is running: start it with `turnout up`"
+
+
+class RayDidNotStart(ClusterError):
+    """`ray start` ended with an error."""
+
+    def __init__(self, output: str) -> None:
+        super().__init__(output)
+        self.output = output
+
+    def __str__(self) -> str:
+        return f"ray start failed:\n{self.output}"
+
+
+class ServeRefused(ClusterError):
+    """Serve's REST API refused a call or cannot be reached."""
+
+    def __init__(self, call: str, problem: str) -> None:
+        super().__init__(call, problem)
+        self.call, self.problem = call, problem
+
+    def __str__(self) -> str:
+        return f"Serve's API ({self.call}): {self.problem}"
+
+
+class DeployFailed(ClusterError):
+    """Applications failed to start; `failures` has (application, Serve's message)."""
+
+    def __init__(self, failures: Sequence[tuple[str, str]]) -> None:
+        super().__init__(failures)
+        self.failures = tuple(failures)
+
+    def __str__(self) -> str:
+        told = "\n".join(f"application '{name}': {message}" for name, message in self.failures)
+        return f"{told}\nsee `turnout logs`; `turnout down` stops what runs"
+
+
+class NotReadyInTime(ClusterError):
+    """Not everything was ready when the waiting time was over."""
+
+    def __init__(self, timeout_s: float, waiting: Sequence[str]) -> None:
+        super().__init__(timeout_s, waiting)
+        self.timeout_s, self.waiting = timeout_s, tuple(waiting)
+
+    def __str__(self) -> str:
+        names = ", ".join(self.waiting)
+        return (
+            f"not ready after {self.timeout_s:g} s: {names}; "
+            "see `turnout status` and `turnout logs`"
+        )

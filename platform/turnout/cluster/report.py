@@ -1,0 +1,41 @@
+"""The texts that `turnout up` and `turnout status` print. Pure."""
+
+from turnout.cluster.run_dir import Run, RunDir
+from turnout.cluster.serve_api import ApplicationStatus
+
+_QUESTION = "What is the capital of France?"
+
+
+def ready_text(run: Run, run_dir: RunDir) -> str:
+    """Returns where everything is and how to make the first call."""
+    return f"""
+Ready: {run.url}/v1
+
+  curl -s {run.url}/v1/chat/completions -H 'content-type: application/json' \\
+    -d '{{"model": "auto", "messages": [{{"role": "user", "content": "{_QUESTION}"}}]}}'
+
+  from openai import OpenAI
+  client = OpenAI(base_url="{run.url}/v1", api_key="unused")
+  answer = client.chat.completions.create(
+      model="auto", messages=[{{"role": "user", "content": "{_QUESTION}"}}]
+  )
+  print(answer.model, answer.choices[0].message.content)
+
+metrics    {run.url}/metrics
+logs       {run_dir.logs}/serve  (turnout logs)
+dashboard  {run.dashboard}  (token: {run_dir.token_path})
+stop       turnout down
+"""
+
+
+def status_text(run: Run, states: list[ApplicationStatus], facts: dict[str, str]) -> str:
+    """Returns the running deployment as lines: applications, pools, then facts."""
+    lines = [f"{run.url}/v1 since {run.started_at}, from {run.config}", ""]
+    for state in states:
+        lines.append(f"{state.name:<16} {state.status}")
+        for pool in state.pools:
+            lines.append(f"  {pool.name:<14} {pool.status}  {pool.running}/{pool.target} replicas")
+            if pool.message:
+                lines.append(f"    {pool.message.strip().splitlines()[-1]}")
+    lines += ["", *(f"{name:<11} {value}" for name, value in facts.items())]
+    return "\n".join(lines)

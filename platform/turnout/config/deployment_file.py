@@ -1,0 +1,128 @@
+"""The whole file: Serve's schema, with our reading of the gateway and of the models."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from turnout.config.model_args import ModelArgs
+from turnout.config.serve_schema import (
+    Application,
+    Deployment,
+    HttpOptions,
+    Passed,
+    PlacedDeployment,
+    passed,
+)
+from turnout.config.settings import GatewaySettings, Market, Settings
+
+GATEWAY_BUILDER = "turnout_deployments.gateway:build"
+MODEL_BUILDER = "turnout_deployments.model:build"
+
+
+class GatewayDeployment(Deployment):
+    """The gateway's replicas and their settings."""
+
+    name: Literal["Gateway"] = Field(description="Always `Gateway`.")
+    user_config: GatewaySettings = Field(description="The gateway's settings.")
+    ray_actor_options: Passed = passed("Resources of a gateway replica.")
+
+
+class GatewayArgs(Settings):
+    """The gateway takes no `args`: all it has is `user_config`, which changes without a restart."""
+
+
+class GatewayApplication(Application):
+    """The application that answers clients."""
+
+    import_path: Literal["turnout_deployments.gateway:build"] = Field(
+        description="Builds the gateway."
+    )
+    route_prefix: str | None = Field(default="/", description="Path the gateway answers under.")
+    args: GatewayArgs = Field(default=GatewayArgs(), description="Empty: see `user_config`.")
+    deployments: tuple[GatewayDeployment] = Field(description="The `Gateway` deployment.")
+
+
+class PoolDeployment(Deployment):
+    """Replica bounds of one pool. A change restarts no engine."""
+
+    name: Market = Field(description="The pool's market.")
+
+
+class ModelApplication(Application):
+    """The application that hosts one model's pools."""
+
+    import_path: Literal["turnout_deployments.model:build"] = Field(
+        description="Builds a model's pools."
+    )
+    route_prefix: None = Field(description="Always null: clients reach a model by the gateway.")
+    args: ModelArgs = Field(description="What shapes the model's engines.")
+    deployments: tuple[PoolDeployment, ...] = Field(
+        default=(), description="Replica bounds by pool; a pool without an entry has one replica."
+    )
+
+    def bounds(self, market: Market) -> tuple[int, int]:
+        """Fewest and most replicas of one pool."""
+        by_market = {deployment.name: deployment.bounds for deployment in self.deployments}
+        return by_market.get(market, (1, 1))
+
+
+class OtherApplication(Application):
+    """A Serve application that is not Turnout's: passed through."""
+
+    import_path: str = Field(
+        description="Import path of the application's builder.",
+        json_schema_extra={"not": {"enum": [GATEWAY_BUILDER, MODEL_BUILDER]}},
+    )
+    route_prefix: str | None = Field(default="/", description="Path the application answers under.")
+    args: dict[str, Any] = Field(default_factory=dict, description="The builder's arguments.")
+    deployments: tuple[PlacedDeployment, ...] = Field(
+        default=(), description="Options of its deployments."
+    )
+
+
+def kind_of(application: object) -> str:
+    """Says whether an application is the `gateway`, a `model` or an `other` one."""
+    kinds = {GATEWAY_BUILDER: "gateway", MODEL_BUILDER: "model"}
+    path = application.get("import_path") if isinstance(application, Mapping) else None
+    return kinds.get(path, "other") if isinstance(path, str) else "other"
+
+
+AnyApplication = Annotated[
+    Annotated[GatewayApplication, Tag("gateway")]
+    | Annotated[ModelApplication, Tag("model")]
+    | Annotated[OtherApplication, Tag("other")],
+    Discriminator(kind_of),
+]
+
+
+class DeploymentFile(Settings):
+    """One deployment: what `serve deploy` takes, the gateway and the models in it."""
+
+    applications: tuple[AnyApplication, ...] = Field(
+        min_length=1, description="The gateway, and one application per model."
+    )
+    http_options: HttpOptions = Field(
+        default=HttpOptions(), description="Where Serve's proxy listens."
+    )
+    proxy_location: Passed = passed("Nodes that get a proxy.")
+    grpc_options: Passed = passed("The gRPC proxy.")
+    controller_options: Passed = passed("The Serve controller.")
+    logging_config: Passed = passed("Logging of Serve itself.")
+    tracing_config: Passed = passed("Tracing of Serve itself.")
+    target_capacity: Passed = passed("Percentage of all replica bounds to run.")
+
+    @property
+    def gateway(self) -> GatewayApplication:
+        """The gateway's application."""
+        return next(app for app in self.applications if isinstance(app, GatewayApplication))
+
+    @property
+    def settings(self) -> GatewaySettings:
+        """The gateway's settings."""
+        return self.gateway.deployments[0].user_config
+
+    @property
+    def models(self) -> tuple[ModelApplication, ...]:
+        """The models' applications, in the file's order."""
+        return tuple(app for app in self.applications if isinstance(app, ModelApplication))

@@ -1,0 +1,45 @@
+"""Reads a config file from disk: the edge around the pure checks."""
+
+from pathlib import Path
+
+from turnout.config.check import Findings, check
+from turnout.config.deployment_file import DeploymentFile
+from turnout.config.document import parse
+from turnout.config.errors import ConfigInvalid, ConfigUnreadable
+from turnout.config.known_facts import known_facts
+from turnout.config.problems import Document
+from turnout.config.view import view
+
+_MAX_BYTES = 4 * 1024 * 1024
+
+
+def load(path: Path) -> DeploymentFile:
+    """Reads and checks a file; raises `ConfigUnreadable`, or `ConfigInvalid` with all mistakes."""
+    findings = inspect(path)
+    if findings.file is None:
+        raise ConfigInvalid(str(path), findings.problems)
+    return findings.file
+
+
+def inspect(path: Path) -> Findings:
+    """Checks a config file with what is known on this machine; raises `ConfigUnreadable`."""
+    document = read(path)
+    args = [host.args for host in view(document).hosts if host.args]
+    return check(document, known_facts(args))
+
+
+def read(path: Path) -> Document:
+    """Parses a config file; raises `ConfigUnreadable`."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_BYTES + 1)
+    except IsADirectoryError as error:
+        raise ConfigUnreadable(str(path), "is a folder: name the YAML file in it") from error
+    except OSError as error:
+        raise ConfigUnreadable(str(path), f"{error.strerror or error}") from error
+    if len(content) > _MAX_BYTES:
+        raise ConfigUnreadable(str(path), f"larger than {_MAX_BYTES} bytes: not a config file")
+    try:
+        return parse(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ConfigUnreadable(str(path), "not UTF-8 text: not a config file") from error

@@ -1,0 +1,108 @@
+"""The OpenAI requests the gateway takes: the fields it knows and their types. Pure.
+
+Only types and ranges that OpenAI documents are checked here; everything else is the engine's to
+judge. The OpenAPI page is generated from these models.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Int = Annotated[int, Field(strict=True)]
+PositiveInt = Annotated[int, Field(gt=0, strict=True)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Flag = Annotated[bool, Field(strict=True)]
+Tokens = Annotated[list[Annotated[int, Field(ge=0, strict=True)]], Field(min_length=1)]
+
+
+class Message(BaseModel):
+    """One chat message; what its parts may hold is the engine's to judge."""
+
+    model_config = ConfigDict(extra="allow")
+
+    role: Annotated[str, Field(strict=True)] = Field(description="Who speaks.")
+    content: str | list[dict[str, Any]] | None = Field(default=None, description="What is said.")
+
+
+class StreamOptions(BaseModel):
+    """What a stream carries beside its tokens."""
+
+    model_config = ConfigDict(extra="allow")
+
+    include_usage: Flag | None = Field(default=None, description="Send usage in a last chunk.")
+
+
+class Generation(BaseModel):
+    """The fields that chat and text completions share."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: Annotated[str, Field(strict=True)] = Field(
+        description='A model\'s name or alias, or "auto" to let the router pick.'
+    )
+    stream: Flag | None = Field(default=None, description="Answer as server-sent events.")
+    stream_options: StreamOptions | None = Field(default=None, description="Only with stream.")
+    max_tokens: PositiveInt | None = Field(default=None, description="Most tokens to generate.")
+    n: PositiveInt | None = Field(default=None, description="How many answers.")
+    stop: str | list[str] | None = Field(default=None, description="Texts that end the answer.")
+    seed: Int | None = Field(default=None, description="Makes sampling repeatable.")
+    temperature: Annotated[float, Field(ge=0, le=2, strict=True)] | None = Field(
+        default=None, description="0 is greedy."
+    )
+    top_p: Annotated[float, Field(gt=0, le=1, strict=True)] | None = Field(
+        default=None, description="Share of probability to sample from."
+    )
+    frequency_penalty: Number | None = Field(default=None, description="From -2 to 2.")
+    presence_penalty: Number | None = Field(default=None, description="From -2 to 2.")
+    logit_bias: dict[str, float] | None = Field(default=None, description="Token id to bias.")
+    user: str | None = Field(default=None, description="The end user, for the caller's own use.")
+
+
+class ChatCompletion(Generation):
+    """`POST /v1/chat/completions`."""
+
+    messages: Annotated[list[Message], Field(min_length=1)] = Field(description="The chat so far.")
+    max_completion_tokens: PositiveInt | None = Field(
+        default=None, description="Most tokens to generate (the newer name)."
+    )
+    logprobs: Flag | None = Field(default=None, description="Send token log probabilities.")
+    top_logprobs: Annotated[int, Field(ge=0, strict=True)] | None = Field(
+        default=None, description="Alternatives per token; needs logprobs."
+    )
+    tools: list[dict[str, Any]] | None = Field(default=None, description="Tools on offer.")
+    tool_choice: str | dict[str, Any] | None = Field(default=None, description="Which to call.")
+    parallel_tool_calls: Flag | None = Field(default=None, description="Several calls at once.")
+    response_format: dict[str, Any] | None = Field(
+        default=None, description="`text`, `json_object` or a JSON schema."
+    )
+    reasoning_effort: str | None = Field(default=None, description="For models that reason.")
+    metadata: dict[str, str] | None = Field(default=None, description="Accepted, not stored.")
+    store: Flag | None = Field(default=None, description="Accepted; nothing is stored.")
+    service_tier: str | None = Field(default=None, description="Accepted, not used.")
+
+
+class Completion(Generation):
+    """`POST /v1/completions`."""
+
+    prompt: str | list[str] | Tokens | list[Tokens] = Field(
+        description="Text, texts, token ids, or lists of token ids."
+    )
+    best_of: PositiveInt | None = Field(default=None, description="Candidates to pick from.")
+    echo: Flag | None = Field(default=None, description="Repeat the prompt in the answer.")
+    logprobs: Annotated[int, Field(ge=0, strict=True)] | None = Field(
+        default=None, description="Log probabilities of this many tokens."
+    )
+    suffix: str | None = Field(default=None, description="Text after the answer.")
+
+
+Endpoint = Literal["chat", "completions"]
+PATHS: dict[Endpoint, str] = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
+BODIES: dict[Endpoint, type[Generation]] = {"chat": ChatCompletion, "completions": Completion}
+
+# OpenAI fields that need no check of ours; deprecated ones included.
+UNCHECKED_FIELDS = frozenset(
+    (
+        *("functions", "function_call", "modalities", "audio", "prediction"),
+        *("web_search_options", "safety_identifier", "prompt_cache_key", "verbosity"),
+    )
+)

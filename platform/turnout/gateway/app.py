@@ -1,0 +1,202 @@
+"""The gateway's ASGI app: routes a path to its answer and turns every error into OpenAI's shape."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+
+from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client.metrics_core import Metric
+
+from turnout.config.settings import AUTO, GatewaySettings
+from turnout.gateway.catalog import Catalog
+from turnout.gateway.dispatch import Difficulty, Dispatcher
+from turnout.gateway.errors import (
+    GatewayFault,
+    MethodNotAllowed,
+    NoReadyReplica,
+    RequestError,
+    RequestTimedOut,
+    UnknownModel,
+    UnknownPath,
+)
+from turnout.gateway.exchange import ClientLeft, Exchange, Receive, Scope, Send
+from turnout.gateway.metrics import GatewayMetrics, exposition
+from turnout.gateway.openapi import openapi
+from turnout.gateway.relay import Relay
+from turnout.gateway.replicas import ReplicaTable
+from turnout.gateway.request import endpoint_of, parse
+from turnout.gateway.tokens import token_counter
+from turnout.gateway.transport import Transport
+
+log = logging.getLogger(__name__)
+AllMetrics = Callable[[], Awaitable[Iterable[Iterable[Metric]]]]
+MODELS = "/v1/models"
+
+
+class Gateway:
+    """Answers OpenAI's API for the models of its settings; plain ASGI, `configure` any time."""
+
+    def __init__(
+        self,
+        table: ReplicaTable,
+        transport: Transport,
+        metrics: GatewayMetrics,
+        all_metrics: AllMetrics,
+    ) -> None:
+        self._table = table
+        self._metrics = metrics
+        self._all_metrics = all_metrics
+        self._relay = Relay(table, transport, metrics)
+        self._count_tokens = token_counter(transport)
+        self._pages = {
+            "/healthz": self._healthz,
+            "/readyz": self._readyz,
+            "/metrics": self._metrics_page,
+            "/openapi.json": self._openapi,
+            MODELS: self._models,
+        }
+
+    def configure(self, settings: GatewaySettings, difficulty: Difficulty) -> None:
+        """Takes new settings for the requests to come; running ones keep the old."""
+        self._catalog = Catalog(settings)
+        self._dispatcher = Dispatcher(
+            self._catalog, self._table.replicas, difficulty, self._count_tokens
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers one HTTP request."""
+        if scope["type"] != "http":
+            return
+        exchange = Exchange(scope, receive, send)
+        try:
+            await self._answer(exchange)
+        except RequestError as error:
+            await self._refuse(exchange, error)
+        except ClientLeft:
+            exchange.status = 499
+        except Exception:
+            log.exception("gateway_fault", extra={"request_id": exchange.id})
+            await self._refuse(exchange, GatewayFault(exchange.id))
+        finally:
+            self._count(exchange)
+
+    async def _answer(self, exchange: Exchange) -> None:
+        endpoint = endpoint_of(exchange.path)
+        if endpoint is not None:
+            _allow(exchange, "POST")
+            await self._generate(exchange)
+            return
+        page = self._pages.get(exchange.path)
+        if page is None and exchange.path.startswith(MODELS + "/"):
+            page = self._one_model
+        if page is None:
+            raise UnknownPath(exchange.method, exchange.path)
+        _allow(exchange, "GET", "HEAD")
+        await page(exchange)
+
+    async def _generate(self, exchange: Exchange) -> None:
+        settings = self._catalog.settings
+        endpoint = endpoint_of(exchange.path)
+        assert endpoint is not None
+        raw = await exchange.body(settings.limits.max_body_bytes)
+        request = parse(endpoint, raw, settings.engine_fields)
+        exchange.mark("parse")
+        catalog, dispatcher = self._catalog, self._dispatcher
+        decision = await dispatcher.decide(request)
+        exchange.mark("decide")
+        exchange.model, exchange.decision = decision.model, decision.because
+        self._note_decision(exchange, AUTO if request.model == AUTO else "named")
+        work = self._relay.run(exchange, request, decision.model, catalog)
+        with self._metrics.in_flight.labels(decision.model).track_inprogress():
+            await while_client_stays(exchange, work, settings.limits.request_timeout_s)
+        self._metrics.duration_s.labels(decision.model).observe(exchange.elapsed_s())
+
+    def _note_decision(self, exchange: Exchange, asked: str) -> None:
+        self._metrics.decisions.labels(asked, exchange.model).inc()
+        self._metrics.decision_s.observe(exchange.lap_s("parse", "decide"))
+        log.info(
+            "decision",
+            extra={
+                "request_id": exchange.id,
+                "asked": asked,
+                "model": exchange.model,
+                "because": exchange.decision,
+            },
+        )
+
+    async def _refuse(self, exchange: Exchange, error: RequestError) -> None:
+        if exchange.has_begun:
+            await exchange.end()
+        else:
+            await exchange.refuse(error)
+
+    def _count(self, exchange: Exchange) -> None:
+        endpoint = endpoint_of(exchange.path)
+        if endpoint is not None:
+            self._metrics.requests.labels(endpoint, exchange.model, str(exchange.status)).inc()
+
+    async def _healthz(self, exchange: Exchange) -> None:
+        await exchange.answer(b'{"status": "ok"}')
+
+    async def _readyz(self, exchange: Exchange) -> None:
+        """Ready when every model can answer; names those that cannot."""
+        waiting = [name for name in self._catalog.settings.models if not self._table.replicas(name)]
+        if waiting:
+            limits = self._catalog.settings.limits
+            raise NoReadyReplica(f"waiting for {', '.join(waiting)}", limits.retry_after_s)
+        await exchange.answer(b'{"status": "ready"}')
+
+    async def _metrics_page(self, exchange: Exchange) -> None:
+        await exchange.answer(exposition(await self._all_metrics()), CONTENT_TYPE_LATEST)
+
+    async def _openapi(self, exchange: Exchange) -> None:
+        await exchange.answer(json.dumps(openapi()).encode())
+
+    async def _models(self, exchange: Exchange) -> None:
+        data = self._catalog.listing(self._table.replicas)
+        await exchange.answer(json.dumps({"object": "list", "data": data}).encode())
+
+    async def _one_model(self, exchange: Exchange) -> None:
+        asked = exchange.path.removeprefix(MODELS + "/")
+        entries = self._catalog.listing(self._table.replicas)
+        entry = next((entry for entry in entries if entry["id"] == asked), None)
+        if entry is None:
+            raise UnknownModel(asked[:128], self._catalog.names)
+        await exchange.answer(json.dumps(entry).encode())
+
+    def families(self, gateway: str) -> list[Metric]:
+        """Returns this replica's metrics, labelled with its id, with the pools as they are now."""
+        self._metrics.ready.clear()
+        for name, model in self._catalog.settings.models.items():
+            replicas = self._table.replicas(name)
+            for market in model.pools:
+                count = sum(replica.market == market for replica in replicas)
+                self._metrics.ready.labels(name, market).set(count)
+        return self._metrics.families(gateway)
+
+
+def _allow(exchange: Exchange, *methods: str) -> None:
+    if exchange.method not in methods:
+        raise MethodNotAllowed(exchange.method, exchange.path)
+
+
+async def while_client_stays(exchange: Exchange, work: Awaitable[None], timeout_s: float) -> None:
+    """Runs `work` to its end; cancels it, and so the engine's part, when the client leaves.
+
+    Raises what `work` raises, `ClientLeft` or `RequestTimedOut`.
+    """
+    task = asyncio.ensure_future(work)
+    watch = asyncio.ensure_future(exchange.until_client_leaves())
+    try:
+        await asyncio.wait((task, watch), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise ClientLeft if watch.done() else RequestTimedOut(timeout_s)
+    finally:
+        for each in (task, watch):
+            if not each.done():
+                each.cancel()
+                with suppress(asyncio.CancelledError):
+                    await each

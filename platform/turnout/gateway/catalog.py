@@ -1,0 +1,64 @@
+"""The models on offer, by name and alias, and how `/v1/models` lists them. Pure."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from turnout.config.settings import AUTO, GatewaySettings, ModelSettings
+from turnout.gateway.errors import UnknownModel
+from turnout.gateway.replicas import Replica
+from turnout_router.policy import Candidate
+
+Replicas = Callable[[str], Sequence[Replica]]
+
+
+class Catalog:
+    """Looks models up in the gateway's settings."""
+
+    def __init__(self, settings: GatewaySettings) -> None:
+        self.settings = settings
+        self._names = {name: name for name in settings.models}
+        for name, model in settings.models.items():
+            self._names.update(dict.fromkeys(model.aliases, name))
+
+    @property
+    def names(self) -> list[str]:
+        """Every name a client may ask for: `auto` (when a router is set), models, aliases."""
+        return ([AUTO] if self.settings.router else []) + list(self._names)
+
+    def resolve(self, asked: str) -> str:
+        """Returns the model behind a name or alias (`auto` stays itself); raises `UnknownModel`."""
+        if asked == AUTO and self.settings.router:
+            return AUTO
+        if asked not in self._names:
+            raise UnknownModel(asked[:128], self.names)
+        return self._names[asked]
+
+    def model(self, name: str) -> ModelSettings:
+        """Returns a model's settings."""
+        return self.settings.models[name]
+
+    def candidates(self, names: Sequence[str], replicas: Replicas) -> list[Candidate]:
+        """Returns what the router chooses from: the models with their state right now.
+
+        A model none of whose replicas is ready has an unknown window: it counts as unlimited, so
+        that the answer is "not ready" rather than a wrong "too long".
+        """
+        return [self._candidate(name, replicas(name)) for name in names]
+
+    def _candidate(self, name: str, ready: Sequence[Replica]) -> Candidate:
+        model = self.settings.models[name]
+        window = min((replica.context_window for replica in ready), default=1 << 62)
+        return Candidate(name, model.tier, window, frozenset(model.capabilities), bool(ready))
+
+    def listing(self, replicas: Replicas) -> list[dict[str, Any]]:
+        """Returns the entries of `GET /v1/models`."""
+        entries: list[dict[str, Any]] = []
+        if AUTO in self.names:
+            entries.append({"id": AUTO, "tier": None, "context_window": None})
+        for name, target in self._names.items():
+            candidate = self._candidate(target, replicas(target))
+            window = candidate.context_window if candidate.is_ready else None
+            entries.append({"id": name, "tier": candidate.tier, "context_window": window})
+        return [
+            {"object": "model", "created": 0, "owned_by": "turnout", **entry} for entry in entries
+        ]

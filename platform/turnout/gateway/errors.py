@@ -1,0 +1,229 @@
+"""What the gateway answers when it cannot answer, in OpenAI's shape.
+
+RequestError
+├── 400                       MalformedJson · InvalidField · UnknownField · ContextLengthExceeded
+│                             NotCapable
+├── 404                       UnknownPath · UnknownModel
+├── 405, 413                  MethodNotAllowed · BodyTooLarge
+├── EngineRefused             the engine's own 4xx, reshaped
+├── Unavailable 503           NoReadyReplica · ReplicaLost
+├── RequestTimedOut 504
+└── GatewayFault 500          a bug: logged with its traceback
+
+Messages never repeat prompts, headers or keys; of a request they name fields only.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from turnout.errors import TurnoutError
+
+INVALID_REQUEST = "invalid_request_error"
+
+
+class RequestError(TurnoutError):
+    """A request that ends in an error answer; `status`, `type` and `code` are OpenAI's."""
+
+    status: ClassVar[int] = 400
+    type: ClassVar[str] = INVALID_REQUEST
+    code: ClassVar[str | None] = None
+    param: str | None = None
+    headers: Mapping[str, str] = {}
+
+    def body(self) -> dict[str, Any]:
+        """Returns the answer's JSON: `{"error": {message, type, param, code}}`."""
+        error = {"message": str(self), "type": self.type, "param": self.param, "code": self.code}
+        return {"error": error}
+
+
+class MalformedJson(RequestError):
+    """The body is not a JSON object."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"the request body is not a JSON object: {self.problem}"
+
+
+class InvalidField(RequestError):
+    """A field has the wrong type or a value out of range."""
+
+    def __init__(self, param: str, problem: str) -> None:
+        super().__init__(param, problem)
+        self.param = param
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"invalid value for '{self.param}': {self.problem}"
+
+
+class UnknownField(RequestError):
+    """A field that is neither OpenAI's nor on the allow-list of engine fields."""
+
+    code = "unknown_parameter"
+
+    def __init__(self, param: str) -> None:
+        super().__init__(param)
+        self.param = param
+
+    def __str__(self) -> str:
+        return (
+            f"unrecognized request argument: '{self.param}' (engine-only fields pass only "
+            "when the gateway's engine_fields lists them)"
+        )
+
+
+class ContextLengthExceeded(RequestError):
+    """The prompt, or the prompt with its max_tokens, is beyond the window."""
+
+    code = "context_length_exceeded"
+
+    def __init__(self, problem: str, param: str) -> None:
+        super().__init__(problem, param)
+        self.problem = problem
+        self.param = param
+
+    def __str__(self) -> str:
+        return self.problem
+
+
+class NotCapable(RequestError):
+    """No model on offer can do what the request asks for."""
+
+    code = "unsupported_capability"
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return self.problem
+
+
+class UnknownPath(RequestError):
+    """There is nothing at this path."""
+
+    status = 404
+    code = "unknown_url"
+
+    def __init__(self, method: str, path: str) -> None:
+        super().__init__(method, path)
+        self.method, self.path = method, path
+
+    def __str__(self) -> str:
+        return f"unknown request URL: {self.method} {self.path} (GET /openapi.json lists them)"
+
+
+class UnknownModel(RequestError):
+    """No model has this name."""
+
+    status = 404
+    code = "model_not_found"
+    param = "model"
+
+    def __init__(self, model: str, known: Sequence[str]) -> None:
+        super().__init__(model, known)
+        self.model, self.known = model, tuple(known)
+
+    def __str__(self) -> str:
+        return f"the model '{self.model}' does not exist; models here: {', '.join(self.known)}"
+
+
+class MethodNotAllowed(RequestError):
+    """The path exists but not with this method."""
+
+    status = 405
+    code = "method_not_allowed"
+
+    def __init__(self, method: str, path: str) -> None:
+        super().__init__(method, path)
+        self.method, self.path = method, path
+
+    def __str__(self) -> str:
+        return f"{self.path} does not take {self.method}"
+
+
+class BodyTooLarge(RequestError):
+    """The request body is above the limit."""
+
+    status = 413
+    code = "request_too_large"
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(limit_bytes)
+        self.limit_bytes = limit_bytes
+
+    def __str__(self) -> str:
+        return f"the request body is above this gateway's limit of {self.limit_bytes} bytes"
+
+
+class EngineRefused(RequestError):
+    """The engine answered with an error of its own; its words in OpenAI's shape."""
+
+    def __init__(self, status: int, message: str, kind: str, param: str | None) -> None:
+        super().__init__(status, message, kind, param)
+        self.message, self.param = message, param
+        self.status = status  # type: ignore[misc]  # the engine chose it
+        self.type = kind  # type: ignore[misc]
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class Unavailable(RequestError):
+    """Nothing here can answer now; the client may try again."""
+
+    status = 503
+    type = "server_error"
+
+    def __init__(self, problem: str, retry_after_s: int) -> None:
+        super().__init__(problem, retry_after_s)
+        self.problem, self.retry_after_s = problem, retry_after_s
+        self.headers = {"retry-after": str(retry_after_s)}
+
+    def __str__(self) -> str:
+        return f"{self.problem}; try again in {self.retry_after_s} s"
+
+
+class NoReadyReplica(Unavailable):
+    """No replica of the wanted model is ready."""
+
+    code = "no_ready_replica"
+
+
+class ReplicaLost(Unavailable):
+    """The replica broke off while it was answering."""
+
+    code = "replica_lost"
+
+
+class RequestTimedOut(RequestError):
+    """The answer took longer than the gateway allows."""
+
+    status = 504
+    type = "server_error"
+    code = "timeout"
+
+    def __init__(self, timeout_s: float) -> None:
+        super().__init__(timeout_s)
+        self.timeout_s = timeout_s
+
+    def __str__(self) -> str:
+        return f"the answer took longer than this gateway's {self.timeout_s:g} s; ask for less"
+
+
+class GatewayFault(RequestError):
+    """Something in the gateway itself broke; the log has the cause under the request's id."""
+
+    status = 500
+    type = "server_error"
+    code = "internal_error"
+
+    def __init__(self, request_id: str) -> None:
+        super().__init__(request_id)
+        self.request_id = request_id
+
+    def __str__(self) -> str:
+        return f"the gateway failed; its log has the cause under request id {self.request_id}"

@@ -1,0 +1,131 @@
+"""One HTTP exchange on raw ASGI: reading a bounded body, answering, noticing a client that left."""
+
+import json
+import re
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+
+from turnout.gateway.errors import BodyTooLarge, RequestError
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+
+class ClientLeft(Exception):
+    """The client closed its connection."""
+
+
+class Exchange:
+    """The request being answered, with the headers that every answer carries."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._receive, self._send = receive, send
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.headers = {name.lower(): value for name, value in scope["headers"]}
+        self.id = _request_id(self.headers.get(b"x-request-id", b""))
+        self.model = "none"
+        self.decision = "none"
+        self.started_ns = time.perf_counter_ns()
+        self.status = 0
+        self._marks: dict[str, int] = {}
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the answer's head is out: after that, errors can only end the body."""
+        return self.status != 0
+
+    def mark(self, name: str) -> None:
+        """Notes that a step is done, for the `server-timing` header."""
+        self._marks[name] = time.perf_counter_ns()
+
+    def lap_s(self, start: str, end: str) -> float:
+        """Returns the seconds between two marks."""
+        return (self._marks[end] - self._marks[start]) / 1e9
+
+    def elapsed_s(self) -> float:
+        """Returns the seconds since the request came in."""
+        return (time.perf_counter_ns() - self.started_ns) / 1e9
+
+    async def body(self, limit_bytes: int) -> bytes:
+        """Returns the whole body; raises `BodyTooLarge` (at once) or `ClientLeft`."""
+        declared = self.headers.get(b"content-length", b"")
+        if declared.isdigit() and int(declared) > limit_bytes:
+            raise BodyTooLarge(limit_bytes)
+        parts: list[bytes] = []
+        size = 0
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientLeft
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > limit_bytes:
+                raise BodyTooLarge(limit_bytes)
+            if not message.get("more_body"):
+                return b"".join(parts)
+
+    async def until_client_leaves(self) -> None:
+        """Returns when the client closes its connection."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def begin(self, status: int, content_type: str, more: Mapping[str, str] = {}) -> None:
+        """Sends the answer's head."""
+        headers = {
+            "content-type": content_type,
+            "x-request-id": self.id,
+            "x-turnout-model": self.model,
+            "x-turnout-decision": self.decision,
+            "server-timing": self._timing(),
+            **more,
+        }
+        self.status = status
+        encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+        await self._send({"type": "http.response.start", "status": status, "headers": encoded})
+
+    async def write(self, data: bytes) -> None:
+        """Sends a piece of the body."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def end(self, data: bytes = b"") -> None:
+        """Sends the last piece of the body."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": False})
+
+    async def answer(
+        self,
+        data: bytes,
+        content_type: str = "application/json",
+        status: int = 200,
+        more: Mapping[str, str] = {},
+    ) -> None:
+        """Sends a whole answer."""
+        await self.begin(status, content_type, {"content-length": str(len(data)), **more})
+        await self.end(data)
+
+    async def refuse(self, error: RequestError) -> None:
+        """Answers with an error in OpenAI's shape."""
+        if self.decision == "none":
+            self.decision = f"refused: {error.code or error.type}"
+        await self.answer(
+            json.dumps(error.body()).encode(), status=error.status, more=error.headers
+        )
+
+    def _timing(self) -> str:
+        last, steps = self.started_ns, []
+        for name, at in self._marks.items():
+            steps.append(f"{name};dur={(at - last) / 1e6:.2f}")
+            last = at
+        return ", ".join(steps) or f"total;dur={self.elapsed_s() * 1e3:.2f}"
+
+
+def _request_id(sent: bytes) -> str:
+    """Returns the client's own request id where it is a plain one, else a new one."""
+    text = sent.decode("latin-1")
+    return text if _REQUEST_ID.fullmatch(text) else f"req-{secrets.token_hex(12)}"

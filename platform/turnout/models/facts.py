@@ -1,0 +1,63 @@
+"""What a model folder says about itself, for the checks that a deployment file must pass."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from turnout.models.errors import BadModelConfig
+
+Json = Mapping[str, object]
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """The facts that bound how a model can be served: heads, window (tokens), architecture."""
+
+    architecture: str
+    attention_heads: int
+    kv_heads: int
+    max_context: int
+
+
+def model_facts(folder: Path) -> ModelFacts:
+    """Read a folder's config.json; raises BadModelConfig when it is absent or lacks a fact."""
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        if not isinstance(config, dict):
+            raise ValueError("it holds no JSON object")
+        return facts_from_config(config)
+    except (OSError, ValueError) as error:
+        raise BadModelConfig(folder, str(error)) from error
+
+
+def facts_from_config(config: Json) -> ModelFacts:
+    """Pick the facts out of a parsed config.json; raises ValueError naming the missing key.
+
+    A model of several modalities keeps its language model's numbers under `text_config`. Models
+    without grouped queries leave `num_key_value_heads` out: each head then has its own.
+    """
+    nested = config.get("text_config")
+    text: Json = {**config, **nested} if isinstance(nested, dict) else config
+    heads = _positive_int(text, "num_attention_heads")
+    kv_heads = heads if text.get("num_key_value_heads") is None else None
+    return ModelFacts(
+        architecture=_architecture(config),
+        attention_heads=heads,
+        kv_heads=kv_heads or _positive_int(text, "num_key_value_heads"),
+        max_context=_positive_int(text, "max_position_embeddings"),
+    )
+
+
+def _architecture(config: Json) -> str:
+    names = config.get("architectures")
+    if not isinstance(names, list) or not names or not isinstance(names[0], str):
+        raise ValueError("'architectures' should list the model's class, such as LlamaForCausalLM")
+    return names[0]
+
+
+def _positive_int(config: Json, key: str) -> int:
+    value = config.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{key!r} should be a positive whole number, not {value!r}")
+    return value
