@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 from ray.serve.schema import ServeDeploySchema
 
-from turnout.config.deployment_file import ModelApplication
-from turnout.config.load import load
-from turnout.config.problems import closest
+from turnout.config.load import read
+from turnout.config.model_args import ModelArgs
+from turnout.config.problems import Document, Loc, closest
+from turnout.config.view import view
 from turnout_deployments.engine_arguments import EngineArguments
 from turnout_deployments.model import llm_config
 
@@ -25,56 +25,56 @@ Finding = dict[str, Any]
 
 
 def findings(path: Path, arguments: EngineArguments) -> list[Finding]:
-    """Lists what Serve, vLLM and Ray refuse in a file that passed our own checks."""
-    file = load(path)
-    found = list(_serve(path))
-    for index, app in enumerate(file.applications):
-        if isinstance(app, ModelApplication):
-            found += _model(app, ["applications", index, "args"], arguments)
+    """Lists what Serve, vLLM and Ray refuse, also in a file that has other mistakes."""
+    document = read(path)
+    found = list(_serve(document))
+    for host in view(document).hosts:
+        if host.args:
+            found += _model(host.args, (*host.loc, "args"), arguments)
     return found
 
 
-def _serve(path: Path) -> Iterator[Finding]:
+def _serve(document: Document) -> Iterator[Finding]:
     try:
-        ServeDeploySchema.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        ServeDeploySchema.model_validate(document.data)
     except ValidationError as error:
         for detail in error.errors(include_url=False):
-            yield _finding(list(detail["loc"]), detail["input"], f"Serve: {detail['msg']}")
+            loc = document.existing(detail["loc"])
+            yield _finding(loc, detail["input"], f"Serve: {detail['msg']}")
 
 
-def _model(app: ModelApplication, loc: list[Any], arguments: EngineArguments) -> list[Finding]:
+def _model(args: ModelArgs, loc: Loc, arguments: EngineArguments) -> list[Finding]:
     wrong = [
-        _finding([*loc, "engine_args", key], value, message)
-        for key, value in app.args.engine_args.items()
+        _finding((*loc, "engine_args", key), value, message)
+        for key, value in args.engine_args.items()
         if (message := arguments.mistake(key, value))
     ]
-    return wrong or list(_llm_config(app, loc))
+    return wrong or list(_llm_config(args, loc))
 
 
-def _llm_config(app: ModelApplication, loc: list[Any]) -> Iterator[Finding]:
+def _llm_config(args: ModelArgs, loc: Loc) -> Iterator[Finding]:
     """Builds what the engine's process will build; the weights' place does not matter here."""
     try:
-        llm_config(app.args, "model").get_engine_config().get_initialization_kwargs()
+        engine: Any = llm_config(args, "model").get_engine_config()
+        engine.get_initialization_kwargs()
     except ValidationError as error:
         for detail in error.errors(include_url=False):
-            yield _llm_finding(app, loc, detail["loc"], detail["msg"])
+            yield _llm_finding(args, loc, detail["loc"], detail["msg"])
     except ValueError as error:
         yield _finding(loc, None, f"Ray LLMConfig: {error}")
 
 
-def _llm_finding(
-    app: ModelApplication, loc: list[Any], where: tuple[Any, ...], said: str
-) -> Finding:
+def _llm_finding(args: ModelArgs, loc: Loc, where: tuple[Any, ...], said: str) -> Finding:
     if where[:1] == ("accelerator_type",):
         from ray.util.accelerators import accelerators  # noqa: PLC0415 - only for this message
 
         known = [value for key, value in vars(accelerators).items() if key.isupper()]
-        message = f"Ray knows no such accelerator type: {closest(app.args.accelerator, known)}"
-        return _finding([*loc, "accelerator"], app.args.accelerator, message)
+        message = f"Ray knows no such accelerator type: {closest(args.accelerator, known)}"
+        return _finding((*loc, "accelerator"), args.accelerator, message)
     return _finding(loc, None, f"Ray LLMConfig: {said.removeprefix('Value error, ')}")
 
 
-def _finding(loc: list[Any], value: object, message: str) -> Finding:
+def _finding(loc: Loc, value: object, message: str) -> Finding:
     return {"loc": loc, "value": value, "message": message}
 
 

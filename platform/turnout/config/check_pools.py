@@ -11,10 +11,10 @@ _TOOL_ARGS = {"enable_auto_tool_choice": "true", "tool_call_parser": "hermes (or
 
 def check_pools(view: View) -> Iterator[Problem]:
     """Finds pools that only one side knows, entries given twice and empty promises."""
-    offers = {offer.name: offer for offer in view.offers}
+    offers = {offer.settings.application: offer for offer in view.offers if offer.settings}
     for host in view.hosts:
         yield from _entries(view, host)
-        offer = offers.get(host.model or "")
+        offer = offers.get(host.name or "")
         if offer and offer.settings and host.args:
             yield from _both_sides(view, host, host.args, offer)
             yield from _tools(view, host.args, offer)

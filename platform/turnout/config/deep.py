@@ -17,7 +17,7 @@ _QUIET = {"VLLM_LOGGING_LEVEL": "ERROR", "HF_HUB_OFFLINE": "1", "RAY_SERVE_LOG_T
 
 
 def deep_check(paths: Sequence[Path]) -> dict[Path, list[Problem]]:
-    """Lists what vLLM, Ray and Serve refuse, per file; the files must have passed `load`.
+    """Lists what vLLM, Ray and Serve refuse, per file (also where it has other mistakes).
 
     One process for all files, as its imports take many seconds. Raises `EngineCheckFailed`.
     """

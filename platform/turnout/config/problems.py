@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
+_MAX_LISTED = 40
+
 Loc = tuple[str | int, ...]
 """Keys and list indexes from the root of the file down to a value."""
 
@@ -41,9 +43,24 @@ class Document:
                 return self.lines[loc[:length]]
         return None
 
+    def existing(self, loc: Loc) -> Loc:
+        """The part of a location that is in the file."""
+        value = self.data
+        for depth, part in enumerate(loc):
+            if not _has(value, part):
+                return loc[:depth]
+            value = value[part]  # type: ignore[index]
+        return loc
+
     def problem(self, loc: Loc, value: object, message: str) -> Problem:
         """Makes the problem of the value at `loc`."""
         return Problem(path_of(loc), value, message, self.line(loc))
+
+
+def _has(data: object, part: str | int) -> bool:
+    if isinstance(data, Mapping):
+        return part in data
+    return isinstance(data, list) and isinstance(part, int) and part < len(data)
 
 
 def path_of(loc: Loc) -> str:
@@ -62,6 +79,8 @@ def closest(wrong: object, known: Sequence[str]) -> str:
     near = get_close_matches(str(wrong), known, n=1)
     if near:
         return f"did you mean '{near[0]}'?"
+    if len(known) > _MAX_LISTED:
+        return "no known name is like it"
     return f"known: {', '.join(known)}" if known else "nothing may stand here"
 
 

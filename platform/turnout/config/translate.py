@@ -28,7 +28,7 @@ def problems_in(error: ValidationError, document: Document) -> list[Problem]:
 
 def _problem(detail: ErrorDetails, document: Document) -> tuple[Loc, Problem]:
     typed = detail["loc"]
-    loc = _in_file(typed, detail, document.data)
+    loc = _in_file(typed, detail, document)
     kind, value = detail["type"], detail["input"]
     if kind == "extra_forbidden":
         message = hint(model_at(typed[:-1]), typed[-1])
@@ -41,7 +41,7 @@ def _problem(detail: ErrorDetails, document: Document) -> tuple[Loc, Problem]:
     return loc, document.problem(loc, value, message)
 
 
-def _in_file(typed: Loc, detail: ErrorDetails, data: object) -> Loc:
+def _in_file(typed: Loc, detail: ErrorDetails, document: Document) -> Loc:
     """Leaves out what pydantic adds to a location: union tags, `[key]`, names of types."""
     loc = tuple(
         part
@@ -50,20 +50,7 @@ def _in_file(typed: Loc, detail: ErrorDetails, data: object) -> Loc:
     )
     if detail["type"] in ("missing", "extra_forbidden", "invalid_key"):
         return loc
-    length = 0
-    for part in loc:
-        if not _has(data, part):
-            break
-        data = data[part]  # type: ignore[index]
-        length += 1
-    return loc[:length]
-
-
-def _has(data: object, part: str | int) -> bool:
-    if isinstance(data, Mapping):
-        return part in data
-    is_list = isinstance(data, Sequence) and not isinstance(data, str)
-    return is_list and isinstance(part, int) and part < len(data)  # type: ignore[arg-type]
+    return document.existing(loc)
 
 
 def _required(typed: Loc) -> str:

@@ -44,7 +44,11 @@ class Gateway:
         transport: Transport,
         metrics: GatewayMetrics,
         all_metrics: AllMetrics,
+        *,
+        sends_request_id: bool = True,
     ) -> None:
+        """`sends_request_id=False` where a server in front answers with that header already."""
+        self._sends_request_id = sends_request_id
         self._table = table
         self._metrics = metrics
         self._all_metrics = all_metrics
@@ -69,7 +73,7 @@ class Gateway:
         """Answers one HTTP request."""
         if scope["type"] != "http":
             return
-        exchange = Exchange(scope, receive, send)
+        exchange = Exchange(scope, receive, send, sends_id=self._sends_request_id)
         try:
             await self._answer(exchange)
         except RequestError as error:

@@ -24,7 +24,10 @@ class ClientLeft(Exception):
 class Exchange:
     """The request being answered, with the headers that every answer carries."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, send: Send, *, sends_id: bool = True
+    ) -> None:
+        self._sends_id = sends_id
         self._receive, self._send = receive, send
         self.method: str = scope["method"]
         self.path: str = scope["path"]
@@ -80,12 +83,13 @@ class Exchange:
         """Sends the answer's head."""
         headers = {
             "content-type": content_type,
-            "x-request-id": self.id,
             "x-turnout-model": self.model,
             "x-turnout-decision": self.decision,
             "server-timing": self._timing(),
             **more,
         }
+        if self._sends_id:
+            headers["x-request-id"] = self.id
         self.status = status
         encoded = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
         await self._send({"type": "http.response.start", "status": status, "headers": encoded})

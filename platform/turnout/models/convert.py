@@ -94,7 +94,8 @@ def _generation_config(tokenizer: "PreTrainedTokenizerBase") -> Any:
 
 
 def _end_with_parent() -> None:
-    sys.stdin.read()
+    while os.read(sys.stdin.fileno(), 4096):
+        pass
     os._exit(1)
 
 

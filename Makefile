@@ -1,0 +1,71 @@
+# Front doors. `make setup` first; every other target runs it when it has to.
+
+PYTHON  ?= python3
+PROFILE ?= cpu
+CONFIG  ?= deployments/local.yaml
+# Where pip's index lacks torch's CPU build: TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/setup-$(PROFILE)
+PIP   := $(BIN)/python -m pip --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help setup up down status test test-fast check format lock docs bench-gateway-path clean
+
+help: ## Show this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
+
+setup: $(STAMP) ## Install everything into .venv (PYTHON=, PROFILE=cpu|gpu, TORCH_INDEX=)
+
+$(STAMP): requirements/$(PROFILE).txt requirements/dev.txt pyproject.toml
+	@$(PYTHON) requirements/check_machine.py
+	@rm -f $(VENV)/setup-*
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install --quiet --no-deps $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) \
+	  -r requirements/$(PROFILE).txt -r requirements/dev.txt
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+up: setup ## Start the deployment (CONFIG=deployments/local.yaml) and wait until it answers
+	@$(BIN)/turnout up $(CONFIG)
+
+down: setup ## Stop everything that `make up` started
+	@$(BIN)/turnout down
+
+status: setup ## Show what runs
+	@$(BIN)/turnout status
+
+test: setup ## All tests, end-to-end on real engines included
+	$(BIN)/python -m pytest
+
+test-fast: setup ## Tests without engines, under a minute
+	$(BIN)/python -m pytest -m "not slow" --ignore=tests/e2e
+
+check: setup ## Formatting, lint, types, layers, generated pages
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: setup ## Format and fix what can be fixed
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: setup ## Generate the reference pages
+	$(BIN)/turnout config reference > docs/configuration.md
+
+lock: setup ## Resolve the lock files anew
+	cd requirements && for lock in cpu gpu dev; do \
+	  ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-annotate --no-header \
+	    --no-emit-index-url --no-emit-find-links --upgrade $$lock.in -o $$lock.txt \
+	    $$(test $$lock = cpu && echo --excludes excluded.txt) \
+	    $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX) --index-strategy unsafe-best-match); \
+	done
+
+bench-gateway-path: setup ## Gateway overhead: direct path against handle path, in one run
+	$(BIN)/python -m turnout_load.gateway_path
+
+clean: ## Remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

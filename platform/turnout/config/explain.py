@@ -1,0 +1,131 @@
+"""Says in plain words what a config file would start. Pure: builds text, prints nothing."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from turnout.config.deployment_file import DeploymentFile, ModelApplication
+from turnout.config.model_args import ModelArgs
+from turnout.config.settings import Market, ModelSettings, Price
+
+_RESTARTS = """\
+What a change restarts
+  a model's args          that model's engines, pool by pool; the other models' stay up
+  the gateway's settings  nothing (user_config: models, prices, router, limits)
+  deployments entries     nothing (replica bounds); a new application only adds its engines"""
+
+
+def explain(file: DeploymentFile) -> str:
+    """Describes the gateway, every model's pools and resources, and what a change restarts."""
+    blocks = [_gateway(file)]
+    blocks += [_model(app, file.settings.models[app.args.model]) for app in file.models]
+    blocks += [_totals(file), _RESTARTS]
+    return "\n\n".join(blocks)
+
+
+def _gateway(file: DeploymentFile) -> str:
+    http, router, limits = file.http_options, file.settings.router, file.settings.limits
+    low, high = file.gateway.deployments[0].bounds
+    prefix = (file.gateway.route_prefix or "").rstrip("/")
+    return _block(
+        f"Gateway http://{http.host}:{http.port}{prefix}/v1",
+        {
+            "replicas": _range(low, high),
+            "model 'auto'": " → ".join(router.tiers) if router else "off (no router settings)",
+            "good enough": ", ".join(
+                f"{tier} from P = {least:g}" for tier, least in router.good_enough.items()
+            )
+            if router
+            else "",
+            "limits": f"{limits.max_body_bytes / 2**20:g} MiB body, "
+            f"{limits.request_timeout_s:g} s per request",
+        },
+    )
+
+
+def _model(app: ModelApplication, settings: ModelSettings) -> str:
+    args = app.args
+    rows = {
+        "asked for as": ", ".join((args.model, *settings.aliases)),
+        "can": ", ".join(settings.capabilities),
+        "price": _price(settings.price),
+        "context window": f"{args.context_window} tokens",
+        "pools": "\n".join(_pool(app, market) for market in args.pools),
+        "each replica": _replica(args),
+        "layout": _layout(args),
+        "memory": _memory(args),
+        "weights from": "\n".join(f"{n}. {each}" for n, each in enumerate(args.sources, 1)),
+        "engine": ", ".join(f"{key}={value}" for key, value in args.engine_args.items()),
+    }
+    return _block(f"Model {args.model} (tier {settings.tier}, application {app.name})", rows)
+
+
+def _pool(app: ModelApplication, market: Market) -> str:
+    low, high = app.bounds(market)
+    labels = app.args.pools[market].node_labels
+    where = " and ".join(f"{key}={value}" for key, value in labels.items())
+    return f"{market}: {_range(low, high)} on {f'nodes with {where}' if where else 'any node'}"
+
+
+def _replica(args: ModelArgs) -> str:
+    asked = ", ".join(f"{amount:g} {name}" for name, amount in _asked(args).items())
+    accelerator = "" if args.on_cpu else f" on {args.accelerator}"
+    return f"{asked}{accelerator} ({args.replica_cpus:g} CPU of it for its own process)"
+
+
+def _layout(args: ModelArgs) -> str:
+    size, stages = args.tensor_parallel_size, args.pipeline_parallel_size
+    if args.workers == 1:
+        return "one worker, nothing is split"
+    place = "on one node" if stages == 1 else f"{size} per node"
+    return f"{args.workers} workers: tensor parallel {size} x pipeline parallel {stages}, {place}"
+
+
+def _memory(args: ModelArgs) -> str:
+    if args.on_cpu:
+        space = args.environment.get("VLLM_CPU_KVCACHE_SPACE")
+        return f"weights and {f'{space} GiB' if space else 'as much as is free'} of KV cache"
+    share = args.engine_args.get("gpu_memory_utilization")
+    return f"{share:.0%} of each GPU's memory" if share else "vLLM's default share of each GPU"
+
+
+def _totals(file: DeploymentFile) -> str:
+    ends = [_total(file.models, end) for end in (0, 1)]
+    low, high = (", ".join(f"{amount:g} {name}" for name, amount in end.items()) for end in ends)
+    return _block("All engines together", {"at least": low or "nothing", "at most": high})
+
+
+def _total(apps: Iterable[ModelApplication], end: int) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for app in apps:
+        replicas = sum(app.bounds(market)[end] for market in app.args.pools)
+        for name, amount in _asked(app.args).items():
+            total[name] += round(amount * replicas, 6)  # type: ignore[assignment]
+    return +total
+
+
+def _asked(args: ModelArgs) -> dict[str, float]:
+    """Resources of one replica: all its workers and its own process."""
+    asked = {name: amount * args.workers for name, amount in args.resources.items()}
+    asked["CPU"] = asked.get("CPU", 0) + args.replica_cpus
+    return asked
+
+
+def _price(price: Price) -> str:
+    prompt, answer = price.input_usd_per_million_tokens, price.output_usd_per_million_tokens
+    return f"${prompt:g} in, ${answer:g} out per million tokens"
+
+
+def _range(low: int, high: int) -> str:
+    if low == high:
+        return f"{low} replica{'' if low == 1 else 's'}"
+    return f"{low} to {high} replicas"
+
+
+def _block(title: str, rows: Mapping[str, str]) -> str:
+    return "\n".join([title, *_lines(rows)])
+
+
+def _lines(rows: Mapping[str, str]) -> Iterator[str]:
+    for label, text in rows.items():
+        for index, line in enumerate(text.splitlines()):
+            yield f"  {label if index == 0 else '':<15} {line}"

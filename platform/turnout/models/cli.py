@@ -1,0 +1,3 @@
+import typer
+
+models_app = typer.Typer()

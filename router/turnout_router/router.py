@@ -1,0 +1,102 @@
+"""The trained router: a text's difficulty and output length."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from turnout_router import artifact as artifacts
+from turnout_router.artifact import SHIPPED, Artifact
+from turnout_router.encoders import Encoder, load_encoder
+from turnout_router.errors import EncoderChanged
+from turnout_router.features import features
+from turnout_router.text import bounded
+
+PROBE = "A probe text: 2 trains leave at 8:15; is the sky blue?"
+CLIP = 3.0  # standard deviations: beyond the training data, features stop counting further
+
+
+@dataclass(frozen=True)
+class Length:
+    """Predicted output tokens: the median and the length that 9 of 10 answers stay under."""
+
+    p50: int
+    p90: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What the router makes of a text; difficulty is P(the smaller model's answer is good enough)."""
+
+    difficulty: float
+    length: Length
+
+
+class Router:
+    """Judges texts with an encoder and the linear models of an artifact."""
+
+    def __init__(self, encoder: Encoder, artifact: Artifact) -> None:
+        self.encoder = encoder
+        self.artifact = artifact
+
+    @classmethod
+    def load(cls, encoder: str = "static", folder: Path = SHIPPED) -> "Router":
+        """Loads a trained artifact (the shipped one by default) and its encoder.
+
+        Raises an ArtifactError, EncoderMissing or EncoderChanged.
+        """
+        artifact = artifacts.load(encoder, folder)
+        loaded = load_encoder(encoder)
+        if not np.allclose(loaded.encode([PROBE])[0], artifact.arrays["probe"], atol=1e-3):
+            raise EncoderChanged(encoder, str(folder))
+        return cls(loaded, artifact)
+
+    def difficulty(self, text: str) -> float:
+        """Returns the calibrated P(the smaller model's answer is good enough)."""
+        return self.estimate(text).difficulty
+
+    def length(self, text: str) -> Length:
+        """Returns the predicted output tokens."""
+        return self.estimate(text).length
+
+    def estimate(self, text: str) -> Estimate:
+        """Returns difficulty and length from one pass over the text (bounded to 2,048 characters)."""
+        return self.estimates([text])[0]
+
+    def estimates(self, texts: Sequence[str]) -> list[Estimate]:
+        """Returns an estimate for each text."""
+        arrays = self.artifact.arrays
+        rows = standardised(
+            features([bounded(text) for text in texts], self.encoder),
+            arrays["mean"],
+            arrays["scale"],
+        )
+        good = _sigmoid(rows @ arrays["difficulty_weights"] + arrays["difficulty_intercept"])
+        median = np.exp(rows @ arrays["length_weights"] + arrays["length_intercept"])
+        most = median * np.exp(arrays["length_spread"])
+        return [
+            Estimate(float(p), Length(max(1, round(p50)), max(1, round(p90))))
+            for p, p50, p90 in zip(good, median, most, strict=True)
+        ]
+
+
+def standardised(
+    rows: NDArray[np.float64], mean: NDArray[np.float64], scale: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Returns rows in standard deviations of the training data, clipped to CLIP.
+
+    The clip keeps a text unlike the training data (another script, a wall of digits) from being
+    extrapolated to a certainty that nothing supports.
+    """
+    return clipped((rows - mean) / scale)
+
+
+def clipped(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns standardised rows within CLIP standard deviations."""
+    return np.clip(rows, -CLIP, CLIP)
+
+
+def _sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
+    return 0.5 * (1.0 + np.tanh(logits / 2))
