@@ -26,16 +26,17 @@ class EngineReplica:
     ) -> None:
         """Fetches the weights, starts the engine and opens the port; returns when it can answer."""
         from ray.serve.llm import LLMServer  # noqa: PLC0415 - imports vLLM: seconds
-        from turnout.models.fetch import ensure_model  # noqa: PLC0415
 
+        from turnout.models.fetch import ensure_model  # noqa: PLC0415
         from turnout_deployments.model import llm_config  # noqa: PLC0415 - cycle
 
         self._args = ModelArgs.model_validate(args)
         self._market = market
         source = await asyncio.to_thread(ensure_model, self._args.sources)
-        self._server = LLMServer.sync_init(llm_config(self._args, source))
-        await self._server.start()
-        self._app = await self._server.__serve_build_asgi_app__()
+        server: Any = LLMServer.sync_init(llm_config(self._args, source))
+        self._server = server
+        await server.start()
+        self._app = await server.__serve_build_asgi_app__()
         await self._warm_up()
         self._port = HttpPort(self._app, listen(self._host(), self._args.http_port_range))
         await self._port.start()

@@ -48,11 +48,14 @@ class GatewayReplica:
         self._difficulty: Difficulty = _no_router
         self._replica_id = serve.get_replica_context().replica_id.unique_id
         self._app_name = serve.get_replica_context().app_name
-        self._direct = DirectTransport()
-        transport = PreferDirect(self._direct, HandleTransport(self._table.handle))
+        self._transport = PreferDirect(DirectTransport(), HandleTransport(self._table.handle))
         # Serve gives every request an id and answers with it.
         self._gateway = Gateway(
-            self._table, transport, GatewayMetrics(), self._all_metrics, sends_request_id=False
+            self._table,
+            self._transport,
+            GatewayMetrics(),
+            self._all_metrics,
+            sends_request_id=False,
         )
 
     async def __serve_build_asgi_app__(self) -> Gateway:
@@ -66,7 +69,7 @@ class GatewayReplica:
         if settings.router and (before is None or before.encoder != settings.router.encoder):
             self._difficulty = await asyncio.to_thread(_load_router, settings.router.encoder)
         self._settings = settings
-        self._direct.connect_timeout_s = settings.limits.connect_timeout_s
+        self._transport.configure(settings)
         self._table.configure(settings.models)
         self._gateway.configure(settings, self._difficulty)
 

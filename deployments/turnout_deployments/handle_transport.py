@@ -10,6 +10,7 @@ from ray.exceptions import RayError
 from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle
 
+from turnout.config.settings import GatewaySettings
 from turnout.gateway.replicas import Replica
 from turnout.gateway.transport import (
     Answer,
@@ -61,8 +62,14 @@ class PreferDirect:
     def __init__(self, direct: DirectTransport, handle: HandleTransport) -> None:
         self._direct = direct
         self._handle = handle
+        self._always_handle = False
+
+    def configure(self, settings: GatewaySettings) -> None:
+        """Takes the operator's choice and time limits for the requests to come."""
+        self._always_handle = settings.transport == "handle"
+        self._direct.connect_timeout_s = settings.limits.connect_timeout_s
 
     def send(self, replica: Replica, path: str, body: bytes) -> AbstractAsyncContextManager[Answer]:
-        """Chooses the path by the replica's address."""
-        path_to = self._handle if replica.address is None else self._direct
-        return path_to.send(replica, path, body)
+        """Sends over the path that this replica can be reached by."""
+        is_direct = replica.address is not None and not self._always_handle
+        return (self._direct if is_direct else self._handle).send(replica, path, body)

@@ -18,18 +18,22 @@ from turnout.models.facts import ModelFacts
 
 @dataclass(frozen=True)
 class Findings:
-    """What a check found: the file where it is right, else the problems; notes either way."""
+    """What a check found: the file where it is right, else the problems; notes either way.
+
+    `has_engines` says whether any model's `args` could be read, for the deep check.
+    """
 
     file: DeploymentFile | None
     problems: tuple[Problem, ...]
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    has_engines: bool = False
 
 
 def check(document: Document, facts: Mapping[str, ModelFacts]) -> Findings:
     """Checks a document; `facts` are the shapes of the models known here, by public name."""
     if document.data is None:
         empty = (document.problem((), None, "the file is empty"),)
-        return Findings(None, document.problems or empty, ())
+        return Findings(None, document.problems or empty)
     file, problems = _validated(document)
     seen = view(document)
     problems += [
@@ -41,7 +45,8 @@ def check(document: Document, facts: Mapping[str, ModelFacts]) -> Findings:
     ]
     once = {(problem.path, problem.message): problem for problem in problems}
     found = tuple(sorted(once.values(), key=lambda problem: (problem.line or 0, problem.path)))
-    return Findings(None if found else file, found, tuple(_notes(seen, facts)))
+    has_engines = any(host.args for host in seen.hosts)
+    return Findings(None if found else file, found, tuple(_notes(seen, facts)), has_engines)
 
 
 def merged(ours: Sequence[Problem], deep: Sequence[Problem]) -> list[Problem]:

@@ -50,7 +50,7 @@ def validate_command(
     """Lists every mistake in a file: its line and path, the value, and what would be right."""
     try:
         findings = inspect(file)
-        refused = deep_check([file])[file] if engine else []
+        refused = deep_check([file])[file] if engine and findings.has_engines else []
         problems = merged(findings.problems, refused)
         if problems:
             raise ConfigInvalid(str(file), problems)

@@ -21,8 +21,8 @@ def deep_check(paths: Sequence[Path]) -> dict[Path, list[Problem]]:
 
     One process for all files, as its imports take many seconds. Raises `EngineCheckFailed`.
     """
-    # By name: this package may not import turnout_deployments.
-    command = [sys.executable, "-m", "turnout_deployments.check", *map(str, paths)]
+    # By name: this package may not import turnout_deployments. -P: never from the current folder.
+    command = [sys.executable, "-P", "-m", "turnout_deployments.check", *map(str, paths)]
     try:
         done = subprocess.run(
             command,

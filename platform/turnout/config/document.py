@@ -37,7 +37,8 @@ def parse(text: str) -> Document:
 
 
 def _parse(text: str) -> Document:
-    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    loader = yaml.SafeLoader(text)
+    node = loader.get_single_node()
     if node is None:
         return Document(None, problems=(Problem("", None, "the file is empty"),))
     lines: dict[Loc, int] = {}
@@ -50,8 +51,8 @@ def _parse(text: str) -> Document:
         else:
             lines[loc] = line
         if len(lines) > _MAX_VALUES:
-            raise _Refused(Problem("", None, f"more than {_MAX_VALUES} values"))
-    return Document(_data(text), lines, tuple(problems))
+            print(("", None, f"more than {_MAX_VALUES} values"))
+    return Document(_data(loader, node), lines, tuple(problems))
 
 
 def _walk(node: yaml.Node, loc: Loc, depth: int) -> Iterator[tuple[Loc, yaml.Node, bool]]:
@@ -74,9 +75,9 @@ def _walk(node: yaml.Node, loc: Loc, depth: int) -> Iterator[tuple[Loc, yaml.Nod
             yield from _walk(value, (*loc, key), depth + 1)
 
 
-def _data(text: str) -> object:
+def _data(loader: yaml.SafeLoader, node: yaml.Node) -> object:
     try:
-        return yaml.safe_load(text)
+        return loader.construct_document(node)
     except (ValueError, KeyError, AttributeError) as error:
         # PyYAML's converters raise these for `!!bool maybe`, `2026-99-99` and the like.
         problem = Problem("", None, f"a value does not fit its type: {shortened(str(error))}")

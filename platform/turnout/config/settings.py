@@ -100,6 +100,13 @@ class GatewaySettings(Settings):
         description='How `model: "auto"` picks a model; without it `auto` is not offered.',
     )
     limits: Limits = Field(default=Limits(), description="Bounds on every request.")
+    transport: Literal["direct", "handle"] = Field(
+        default="direct",
+        description=(
+            "How requests reach replicas: `direct` streams from a replica's own port where it can "
+            "be reached; `handle` always goes through Ray Serve."
+        ),
+    )
     engine_fields: tuple[str, ...] = Field(
         default=(),
         description=(

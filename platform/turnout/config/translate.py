@@ -1,5 +1,6 @@
 """Turns pydantic's errors into problems: our paths, the closest known key, all at once."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -37,7 +38,7 @@ def _problem(detail: ErrorDetails, document: Document) -> tuple[Loc, Problem]:
     elif kind == "literal_error":
         message = _choice(typed, value, detail)
     else:
-        message = detail["msg"].removeprefix("Value error, ").replace("Input should", "should")
+        message = _in_our_words(detail["msg"])
     return loc, document.problem(loc, value, message)
 
 
@@ -64,7 +65,13 @@ def _choice(typed: Loc, value: object, detail: ErrorDetails) -> str:
     known = str(context.get("expected", "")).replace(" or ", ", ").replace("'", "").split(", ")
     near = closest(value, known)
     subject = "unknown key: " if typed[-1] == "[key]" else ""
-    return f"{subject}{near if near.startswith('did') else 'should be one of'} {', '.join(known)}"
+    verb = f"{near} One of" if near.startswith("did") else "should be one of"
+    return f"{subject}{verb if len(known) > 1 else 'should be'} {', '.join(known)}"
+
+
+def _in_our_words(said: str) -> str:
+    said = re.sub(r"^(Value error, |(Input|String|Tuple|Dictionary) (?=should))", "", said)
+    return said.replace("should be None", "should be null")
 
 
 def _merged(problems: Sequence[Problem]) -> Problem:

@@ -1,22 +1,20 @@
 """Models on a hub, in huggingface_hub's own cache (HF_HOME, HF_ENDPOINT, HF_TOKEN, HF_HUB_OFFLINE).
 
-huggingface_hub is imported late: it takes most of a second that only `hf://` sources need.
+huggingface_hub loads its parts at their first use: importing it here costs next to nothing.
 """
 
 import shutil
 import threading
 from pathlib import Path
 from queue import Empty, Queue
-from typing import TYPE_CHECKING
+
+import huggingface_hub as hf
 
 from turnout.models.errors import DiskFull, HubModelMissing, HubUnreachable
 from turnout.models.folders import missing_from
 from turnout.models.progress import Progress, Report, watched
 from turnout.models.source import HubSource
 from turnout.models.wheels import no_space
-
-if TYPE_CHECKING:
-    from huggingface_hub.hf_api import ModelInfo
 
 _REQUEST_TIMEOUT_S = 3.0
 # Name resolution knows no timeout of its own, so the whole question has one.
@@ -28,39 +26,33 @@ _IGNORED = ("onnx/*", "original/*", "consolidated*", "openvino/*", "coreml/*", "
 
 def present(source: HubSource) -> Path | None:
     """The hub cache's complete snapshot of the model, if there is one; asks no network."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
     try:
-        folder = snapshot_download(
+        folder = hf.snapshot_download(
             source.repo,
             revision=source.revision,
             local_files_only=True,
             allow_patterns=[*_TEXTS, "*.safetensors"],
             ignore_patterns=list(_IGNORED),
         )
-    except LocalEntryNotFoundError:
+    except hf.errors.LocalEntryNotFoundError:
         return None
     return None if missing_from(Path(folder)) else Path(folder)
 
 
 def fetch_hub(source: HubSource, report: Report) -> Path:
     """Download the model's snapshot; raises HubUnreachable within seconds, or HubModelMissing."""
-    from huggingface_hub import constants, snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError
-
     info = _model_info(source)
     sizes = {one.rfilename: one.size or 0 for one in info.siblings or ()}
     weights = "*.safetensors" if any(name.endswith(".safetensors") for name in sizes) else "*.bin"
     patterns = [*_TEXTS, weights]
     total = _wanted_bytes(sizes, patterns)
-    blobs = Path(constants.HF_HUB_CACHE) / f"models--{source.repo.replace('/', '--')}"
+    blobs = Path(hf.constants.HF_HUB_CACHE) / f"models--{source.repo.replace('/', '--')}"
     blobs.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(blobs).free < total:
         raise DiskFull(blobs, total)
     try:
         with watched(blobs, lambda size: report(Progress("download", source.text, size, total))):
-            folder = snapshot_download(
+            folder = hf.snapshot_download(
                 source.repo,
                 revision=source.revision,
                 allow_patterns=patterns,
@@ -69,23 +61,20 @@ def fetch_hub(source: HubSource, report: Report) -> Path:
     except (_http_error(), OSError) as error:
         if no_space(str(error)):
             raise DiskFull(blobs) from error
-        raise HubUnreachable(constants.ENDPOINT, _sentence(error)) from error
+        raise HubUnreachable(hf.constants.ENDPOINT, _sentence(error)) from error
     if missing := missing_from(Path(folder)):
         raise HubModelMissing(source.repo, source.revision, missing)
     return Path(folder)
 
 
-def _model_info(source: HubSource) -> "ModelInfo":
+def _model_info(source: HubSource) -> hf.ModelInfo:
     """Ask the hub for the model's files and sizes, for a few seconds at most."""
-    from huggingface_hub import HfApi, constants
-    from huggingface_hub.errors import HfHubHTTPError
-
-    answers: Queue[ModelInfo | Exception] = Queue()
+    answers: Queue[hf.ModelInfo | Exception] = Queue()
 
     def ask() -> None:
         try:
             answers.put(
-                HfApi().model_info(
+                hf.HfApi().model_info(
                     source.repo,
                     revision=source.revision,
                     files_metadata=True,
@@ -100,24 +89,21 @@ def _model_info(source: HubSource) -> "ModelInfo":
         answer = answers.get(timeout=_ANSWER_WITHIN_S)
     except Empty:
         reason = f"no answer within {_ANSWER_WITHIN_S:g} s"
-        raise HubUnreachable(constants.ENDPOINT, reason) from None
-    if isinstance(answer, HfHubHTTPError) and answer.response.status_code < 500:
+        raise HubUnreachable(hf.constants.ENDPOINT, reason) from None
+    if isinstance(answer, hf.errors.HfHubHTTPError) and answer.response.status_code < 500:
         raise HubModelMissing(source.repo, source.revision, _sentence(answer)) from answer
     if isinstance(answer, Exception):
-        raise HubUnreachable(constants.ENDPOINT, _sentence(answer)) from answer
+        raise HubUnreachable(hf.constants.ENDPOINT, _sentence(answer)) from answer
     return answer
 
 
 def _http_error() -> type[Exception]:
     """The root of the HTTP library's errors; which library it is depends on huggingface_hub."""
-    from huggingface_hub.errors import HfHubHTTPError
-
-    root = HfHubHTTPError.__bases__[0]
-    return root if issubclass(root, Exception) else HfHubHTTPError
+    root = hf.errors.HfHubHTTPError.__bases__[0]
+    return root if issubclass(root, Exception) else hf.errors.HfHubHTTPError
 
 
 def _wanted_bytes(sizes: dict[str, int], patterns: list[str]) -> int:
-    from huggingface_hub.utils import filter_repo_objects
 
     names = filter_repo_objects(sizes, allow_patterns=patterns, ignore_patterns=list(_IGNORED))
     return sum(sizes[name] for name in names)

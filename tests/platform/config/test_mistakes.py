@@ -332,7 +332,7 @@ MISTAKES = [
         "      model: tiny",
         "applications[1].route_prefix",
         "/tiny",
-        "should be None",
+        "should be null",
         id="a model with a route of its own",
     ),
 ]

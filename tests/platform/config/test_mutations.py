@@ -73,7 +73,7 @@ def loaded_or_problems(path: Path) -> tuple[DeploymentFile | None, tuple[Problem
 
 
 @settings(
-    max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(data=mutants())
 def test_a_changed_value_never_gives_a_traceback(tmp_path: Path, data: Any) -> None:
@@ -84,7 +84,7 @@ def test_a_changed_value_never_gives_a_traceback(tmp_path: Path, data: Any) -> N
     assert all(problem.message and str(problem) for problem in problems)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     cut=st.tuples(st.integers(0, len(LOCAL)), st.integers(0, 60)),
     text=st.text(alphabet=st.sampled_from(list("\t\n -:[]{}&*!<>?|'\"#%@`,ab01~")), max_size=8),

@@ -1,0 +1,150 @@
+"""One float32 system for every end-to-end test: real engines, started by `turnout up`, once."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import psutil
+import pytest
+import yaml
+
+from turnout.cluster.processes import listening, processes_of
+from turnout.cluster.run_dir import Run, RunDir
+
+REPOSITORY = Path(__file__).parents[2]
+TURNOUT = Path(sys.executable).with_name("turnout")
+HTTP_PORT, DASHBOARD_PORT = 8123, 8266
+START_TIMEOUT_S = 900
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here needs engines; what tears the system down runs last."""
+    here = [item for item in items if item.path.parent == Path(__file__).parent]
+    for item in here:
+        item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: item in here and "stop" in item.path.name)
+
+
+@dataclass
+class System:
+    """The running deployment, as a user has it: a config file, a URL, the commands."""
+
+    config: Path
+    environment: dict[str, str]
+    run_dir: RunDir
+    up_output: str = ""
+    models: dict[str, Path] = field(default_factory=dict)
+
+    @property
+    def run(self) -> Run:
+        """What `turnout up` recorded."""
+        return self.run_dir.run()
+
+    @property
+    def url(self) -> str:
+        """The gateway's base URL."""
+        return f"http://127.0.0.1:{HTTP_PORT}"
+
+    def settings(self) -> dict[str, Any]:
+        """Returns the config file, to be changed and written again."""
+        loaded: dict[str, Any] = yaml.safe_load(self.config.read_text())
+        return loaded
+
+    def write(self, settings: dict[str, Any]) -> None:
+        """Writes the config file."""
+        self.config.write_text(yaml.safe_dump(settings, sort_keys=False))
+
+    def command(self, *words: str, timeout_s: float = START_TIMEOUT_S) -> str:
+        """Runs a command of the environment, such as `turnout` or `serve`; returns its output."""
+        program = str(Path(sys.executable).with_name(words[0]))
+        done = subprocess.run(
+            [program, *words[1:]],
+            env=self.environment,
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def engine_pids(self) -> dict[str, set[int]]:
+        """Returns the process ids of every engine, by Serve's name of its replica."""
+        found: dict[str, set[int]] = {}
+        for process in processes_of(self.run.id):
+            if process.name().startswith("VLLM::"):
+                replica = next(p for p in process.parents() if p.name().startswith("ray::"))
+                # `ray::ServeReplica:small:reserved` has the application's name in it
+                found.setdefault(_title(replica), set()).add(process.pid)
+        return found
+
+    def replica_url(self, model: str) -> str:
+        """Returns the address of a model's own HTTP port, found among the run's open ports."""
+        for host, port, _pid in listening(processes_of(self.run.id)):
+            url = f"http://{host}:{port}"
+            try:
+                answer = httpx.get(f"{url}/v1/models", timeout=2)
+                models = {entry["id"] for entry in answer.json()["data"]}
+            except (httpx.HTTPError, ValueError, KeyError, TypeError):
+                continue
+            if models == {model} and answer.headers.get("x-turnout-model") is None:
+                return url
+        raise AssertionError(f"no replica of {model} listens")
+
+    def running_requests(self, model: str) -> float:
+        """Returns how many requests a model's engine is running, as it says itself."""
+        page = httpx.get(f"{self.replica_url(model)}/metrics", timeout=5).text
+        lines = [li for li in page.splitlines() if li.startswith("vllm:num_requests_running{")]
+        assert lines, "the engine's metrics page has no vllm:num_requests_running"
+        return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+
+
+def _title(process: psutil.Process) -> str:
+    return " ".join(process.cmdline()).split(".")[0].strip()
+
+
+@pytest.fixture(scope="session")
+def system() -> Iterator[System]:
+    """Brings the local deployment up in float32; takes it down at the end whatever happened."""
+    folder = Path(tempfile.mkdtemp(prefix="turnout-e2e-"))
+    settings = yaml.safe_load((REPOSITORY / "deployments/local.yaml").read_text())
+    settings["http_options"]["port"] = HTTP_PORT
+    for application in settings["applications"][1:]:
+        # bfloat16 breaks ties between near-equal tokens differently from batch to batch
+        application["args"]["engine_args"]["dtype"] = "float32"
+        application["args"]["engine_args"].pop("override_generation_config", None)
+    environment = {
+        **os.environ,
+        "TURNOUT_RUN_DIR": str(folder / "run"),
+        "TURNOUT_DASHBOARD_PORT": str(DASHBOARD_PORT),
+    }
+    started = System(folder / "config.yaml", environment, RunDir(folder / "run"))
+    started.write(settings)
+    try:
+        started.up_output = started.command("turnout", "up", str(started.config))
+        yield started
+    finally:
+        subprocess.run([TURNOUT, "down"], env=environment, check=False, capture_output=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def client(system: System) -> openai.OpenAI:
+    """The openai client, pointed at the gateway, without retries of its own."""
+    return openai.OpenAI(base_url=f"{system.url}/v1", api_key="unused", max_retries=0, timeout=300)
+
+
+@pytest.fixture
+def kill_hard() -> signal.Signals:
+    """The signal no process can handle."""
+    return signal.SIGKILL

@@ -1,0 +1,162 @@
+"""What an operator relies on: aborts, metrics, ports, and changes that restart no engine."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from prometheus_client.parser import text_string_to_metric_families
+
+from turnout.cluster.processes import listening, processes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.e2e.conftest import System
+
+LONG = [{"role": "user", "content": "Tell me a very long story about the sea."}]
+KNOWN_OPEN = {8404, 9101}  # HAProxy's pages: Ray's fixed template binds every interface
+
+
+def within(seconds: float, holds: Callable[[], bool]) -> bool:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if holds():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def metric(system: System, name: str, **labels: str) -> float:
+    """Returns a metric's value summed over the gateways."""
+    page = httpx.get(f"{system.url}/metrics", timeout=10).text
+    return sum(
+        sample.value
+        for family in text_string_to_metric_families(page)
+        for sample in family.samples
+        if sample.name == name and labels.items() <= sample.labels.items()
+    )
+
+
+def test_up_tells_its_steps_and_how_to_ask(system: System) -> None:
+    for told in ("✓ ray", "✓ model small", "✓ engines", f"{system.url}/v1", "curl ", "OpenAI("):
+        assert told in system.up_output
+
+
+def test_a_client_that_leaves_a_stream_stops_the_engine(system: System) -> None:
+    body = {"model": "large", "messages": LONG, "max_tokens": 2000, "stream": True}
+    with httpx.stream("POST", f"{system.url}/v1/chat/completions", json=body, timeout=60) as answer:
+        next(answer.iter_lines())
+        assert system.running_requests("large") == 1
+    assert within(1.0, lambda: system.running_requests("large") == 0)
+    assert within(1.0, lambda: metric(system, "turnout_requests_in_flight") == 0)
+
+
+def test_a_client_that_gives_up_waiting_stops_the_engine(system: System) -> None:
+    body = {"model": "large", "messages": LONG, "max_tokens": 2000}
+    try:
+        httpx.post(f"{system.url}/v1/chat/completions", json=body, timeout=2)
+    except httpx.ReadTimeout:
+        pass
+    else:
+        raise AssertionError("2,000 tokens in 2 s: the test needs a longer answer")
+    assert within(1.5, lambda: system.running_requests("large") == 0)
+
+
+def test_metrics_count_requests_and_tokens_as_usage_does(system: System, client: Any) -> None:
+    def counted() -> tuple[float, float]:
+        requests = metric(system, "turnout_requests_total", model="small", status="200")
+        return requests, metric(system, "turnout_tokens_total", model="small", kind="completion")
+
+    requests, tokens = counted()
+    answer = client.chat.completions.create(model="small", messages=LONG, max_tokens=5)
+    list(client.chat.completions.create(model="small", messages=LONG, max_tokens=7, stream=True))
+    assert answer.usage is not None
+    assert counted() == (requests + 2, tokens + answer.usage.completion_tokens + 7)
+
+
+def test_nothing_of_ours_listens_beyond_this_machine(system: System) -> None:
+    """Known exceptions: HAProxy's pages, and Serve replicas' gRPC ports (guarded by the token)."""
+    processes = {process.pid: process for process in processes_of(system.run.id)}
+    open_to_all = [
+        (port, processes[pid].name())
+        for host, port, pid in listening(processes.values())
+        if not host.startswith(("127.", "::1", "::ffff:127."))
+    ]
+    others = [
+        (port, name)
+        for port, name in open_to_all
+        if port not in KNOWN_OPEN and not name.startswith("ray::ServeRepli")
+    ]
+    assert others == []
+
+
+def test_a_second_gateway_replica_is_on_the_same_metrics_page(system: System) -> None:
+    settings = system.settings()
+    settings["applications"][0]["deployments"][0]["num_replicas"] = 2
+    system.write(settings)
+    engines = system.engine_pids()
+    system.command("turnout", "up", str(system.config))
+
+    def gateways() -> set[str]:
+        page = httpx.get(f"{system.url}/metrics", timeout=10).text
+        families = text_string_to_metric_families(page)
+        return {sample.labels.get("gateway", "") for f in families for sample in f.samples}
+
+    assert within(60, lambda: len(gateways()) == 2)
+    before = metric(system, "turnout_requests_total", endpoint="completions", status="200")
+    for _ in range(8):  # whichever replica answers, and whichever replica is asked for the page
+        body = {"model": "small", "prompt": "a", "max_tokens": 1}
+        httpx.post(f"{system.url}/v1/completions", json=body, timeout=60).raise_for_status()
+    for _ in range(4):
+        after = metric(system, "turnout_requests_total", endpoint="completions", status="200")
+        assert after == before + 8
+    assert system.engine_pids() == engines
+
+
+def test_changes_that_are_not_the_engines_own_restart_no_engine(system: System) -> None:
+    """Through `serve deploy`, as a platform engineer does it: a price, a bound, a model added.
+
+    The added model is large again on two workers (tensor parallel): its greedy text must be the
+    same.
+    """
+    before = system.engine_pids()
+    settings = system.settings()
+    gateway, _small, large = settings["applications"][:3]
+    models = gateway["deployments"][0]["user_config"]["models"]
+    models["small"]["price"]["input_usd_per_million_tokens"] = 0.5
+    large["deployments"][0] = {
+        "name": "reserved",
+        "autoscaling_config": {"min_replicas": 1, "max_replicas": 1},
+    }
+    models["split"] = {"application": "split", "tier": "large", "pools": ["reserved"]}
+    args = {**large["args"], "model": "split", "tensor_parallel_size": 2, "context_window": 1024}
+    args["resources"] = {"CPU": 0.1}
+    settings["applications"].append({**large, "name": "split", "args": args})
+    system.write(settings)
+    _serve_deploy(system)
+    assert within(300, lambda: httpx.get(f"{system.url}/readyz", timeout=10).status_code == 200)
+    after = system.engine_pids()
+    assert {name: pids for name, pids in after.items() if "split" not in name} == before
+    answers = [_greedy(system, model) for model in ("split", "large")]
+    assert answers[0] == answers[1]
+
+
+def _serve_deploy(system: System) -> None:
+    exports = system.command("turnout", "env").splitlines()
+    variables = dict(line.removeprefix("export ").split("=", 1) for line in exports)
+    system.environment.update(variables)
+    system.command("serve", "deploy", str(system.config), timeout_s=120)
+
+
+def _greedy(system: System, model: str) -> Any:
+    body = {
+        "model": model,
+        "messages": [{"role": "user", "content": "Write a function that adds two numbers."}],
+        "max_tokens": 32,
+        "temperature": 0,
+    }
+    answer = httpx.post(f"{system.url}/v1/chat/completions", json=body, timeout=300)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["choices"][0]["message"]["content"]
