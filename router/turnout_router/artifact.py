@@ -47,7 +47,8 @@ def save(artifact: Artifact, folder: Path) -> Path:
     """Writes the artifact's two files into the folder and returns the manifest's path."""
     folder.mkdir(parents=True, exist_ok=True)
     packed = io.BytesIO()
-    np.savez_compressed(packed, **{name: artifact.arrays[name] for name in ARRAYS})
+    arrays: dict[str, Any] = {name: artifact.arrays[name] for name in ARRAYS}
+    np.savez_compressed(packed, **arrays)
     (folder / f"{artifact.encoder}.npz").write_bytes(packed.getvalue())
     manifest = {
         "format_version": FORMAT_VERSION,
@@ -90,6 +91,10 @@ def _unpack(packed: bytes, path: Path) -> dict[str, Floats]:
             arrays = {name: np.asarray(stored[name], dtype=np.float64) for name in ARRAYS}
     except (KeyError, ValueError, zipfile.BadZipFile) as error:
         raise ArtifactTampered(str(path), f"its arrays can't be read: {error}") from error
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise ArtifactTampered(str(path), "an array holds NaN or infinity")
+    for name, array in arrays.items():
+        if not np.isfinite(array).all():
+            raise ArtifactTampered(str(path), f"{name} holds NaN or infinity")
+    for name in ("scale", "difficulty_weights", "length_weights"):
+        if arrays[name].shape != arrays["mean"].shape:
+            raise ArtifactTampered(str(path), f"{name} has another shape than mean")
     return arrays

@@ -16,6 +16,9 @@ from turnout_router.router import Router
 
 EncoderName = Annotated[str, typer.Option(help="Sentence encoder: static or minilm.")]
 Folder = Annotated[Path, typer.Option(help="Folder of the trained artifact.")]
+EncoderPath = Annotated[
+    Path | None, typer.Option(help="Folder of MiniLM, where its distribution is not installed.")
+]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__)
 console = Console(soft_wrap=True)
@@ -26,12 +29,13 @@ def train(
     data: Annotated[Path, typer.Option(help="Folder with RouteLLM's and ZeroEval's files.")],
     out: Annotated[Path, typer.Option(help="Folder to write the artifact to.")],
     encoder: EncoderName = "static",
+    encoder_path: EncoderPath = None,
     seed: Annotated[int, typer.Option(help="Seed of the held-out split.")] = 0,
 ) -> None:
     """Trains on recorded outcomes, prints the report and writes the artifact."""
     from turnout_router.train import train as fit  # noqa: PLC0415 (scikit-learn costs a second)
 
-    artifact = fit(data, load_encoder(encoder), seed, say=console.print)
+    artifact = fit(data, load_encoder(encoder, encoder_path), seed, say=console.print)
     path = save(artifact, out)
     _print_report(artifact.report)
     console.print(f"written: {path} and {path.with_suffix('.npz').name}")
@@ -48,9 +52,10 @@ def explain(
     text: Annotated[str, typer.Argument(help="The text to judge.")],
     encoder: EncoderName = "static",
     artifact: Folder = SHIPPED,
+    encoder_path: EncoderPath = None,
 ) -> None:
     """Prints a text's difficulty and predicted length as JSON."""
-    estimate = Router.load(encoder, artifact).estimate(text)
+    estimate = Router.load(encoder, artifact, encoder_path).estimate(text)
     answer = {
         "difficulty": round(estimate.difficulty, 4),
         "length": {"p50": estimate.length.p50, "p90": estimate.length.p90},
@@ -62,10 +67,11 @@ def explain(
 def bench(
     encoder: EncoderName = "static",
     artifact: Folder = SHIPPED,
+    encoder_path: EncoderPath = None,
     repeats: Annotated[int, typer.Option(min=1, help="Decisions per kind of text.")] = 2000,
 ) -> None:
     """Measures how long a decision takes, by kind of text, in this process."""
-    measured = measure(encoder, artifact, repeats)
+    measured = measure(encoder, artifact, encoder_path, repeats)
     console.print(f"loaded in {measured.load_s:.2f} s, {measured.added_mb:.0f} MB of memory added")
     table = Table("text", "characters", "p50 ms", "p99 ms")
     for kind, characters, p50_ms, p99_ms in measured.rows:

@@ -35,11 +35,11 @@ class Encoder(Protocol):
 
 
 class StaticEncoder:
-    """Means of static token vectors; half a megabyte a thousand texts, no neural network."""
+    """Means of static token vectors: a table look-up, no neural network."""
 
     name = "static"
 
-    def __init__(self, tokenizer: Tokenizer, table: NDArray[np.float16]) -> None:
+    def __init__(self, tokenizer: Tokenizer, table: Floats) -> None:
         self.tokenizer = tokenizer
         self.table = table
 
@@ -49,11 +49,13 @@ class StaticEncoder:
 
         wordllama itself is not imported: its own loader asks a model hub for the tokenizer.
         """
-        files = _files_of(STATIC_DISTRIBUTION, "static")
-        tensors = load_file(files["l2_supercat_256.safetensors"])
-        tokenizer = Tokenizer.from_file(str(files["l2_supercat_tokenizer_config.json"]))
+        weights = _file("static", STATIC_DISTRIBUTION, "l2_supercat_256.safetensors")
+        vocabulary = _file("static", STATIC_DISTRIBUTION, "l2_supercat_tokenizer_config.json")
+        tensors = load_file(weights)
+        tokenizer = Tokenizer.from_file(str(vocabulary))
         tokenizer.no_padding()
-        return cls(tokenizer, tensors["embedding.weight"])
+        # stored as float16, four times slower to average
+        return cls(tokenizer, tensors["embedding.weight"].astype(np.float32))
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Returns an array of shape (texts, 256); an empty text is the zero vector."""
@@ -63,7 +65,7 @@ class StaticEncoder:
         ids = self.tokenizer.encode(text, add_special_tokens=False).ids[:MAX_TOKENS]
         if not ids:
             return np.zeros(self.table.shape[1], dtype=np.float32)
-        mean: Floats = self.table[ids].mean(axis=0, dtype=np.float32)
+        mean: Floats = self.table[ids].mean(axis=0)
         return mean
 
 
@@ -82,10 +84,10 @@ class MiniLmEncoder:
         Raises EncoderMissing. Imports torch, which takes seconds.
         """
         if path is None:
-            config = _files_of(MINILM_DISTRIBUTION, "minilm")["modules.json"]
-            path = config.parent
+            path = _file("minilm", MINILM_DISTRIBUTION, "modules.json").parent
         if not (path / "modules.json").is_file():
-            raise EncoderMissing("minilm", MINILM_DISTRIBUTION)
+            remedy = "name a folder that holds modules.json and the model's weights"
+            raise EncoderMissing("minilm", str(path), remedy)
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415 (costs seconds)
 
         return cls(SentenceTransformer(str(path), device="cpu", local_files_only=True))
@@ -96,15 +98,19 @@ class MiniLmEncoder:
         return vectors
 
 
-def load_encoder(name: str) -> Encoder:
-    """Returns the named encoder, loaded; raises EncoderMissing."""
-    return MiniLmEncoder.load() if name == "minilm" else StaticEncoder.load()
+def load_encoder(name: str, path: Path | None = None) -> Encoder:
+    """Returns the named encoder, loaded (MiniLM from `path`, if given); raises EncoderMissing."""
+    return MiniLmEncoder.load(path) if name == "minilm" else StaticEncoder.load()
 
 
-def _files_of(distribution: str, encoder: str) -> dict[str, Path]:
-    """Returns an installed distribution's files by name, without importing it."""
+def _file(encoder: str, distribution: str, name: str) -> Path:
+    """Returns where an installed distribution keeps a file, without importing it."""
     try:
         files = metadata.distribution(distribution).files or ()
-    except metadata.PackageNotFoundError as error:
-        raise EncoderMissing(encoder, distribution) from error
-    return {file.name: Path(str(file.locate())) for file in files}
+    except metadata.PackageNotFoundError:
+        files = ()
+    for file in files:
+        if file.name == name:
+            return Path(str(file.locate()))
+    looked_in = f"an installed distribution {distribution!r}"
+    raise EncoderMissing(encoder, looked_in, f"pip install {distribution}")

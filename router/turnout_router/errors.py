@@ -121,16 +121,14 @@ class ArtifactTampered(ArtifactError):
 class EncoderMissing(RouterError):
     """The sentence encoder's files are not installed."""
 
-    def __init__(self, encoder: str, distribution: str) -> None:
-        super().__init__(encoder, distribution)
+    def __init__(self, encoder: str, looked_in: str, remedy: str) -> None:
+        super().__init__(encoder, looked_in, remedy)
         self.encoder = encoder
-        self.distribution = distribution
+        self.looked_in = looked_in
+        self.remedy = remedy
 
     def __str__(self) -> str:
-        return (
-            f"the {self.encoder!r} encoder needs the files of the distribution "
-            f"{self.distribution!r}: pip install {self.distribution}"
-        )
+        return f"the {self.encoder!r} encoder's files are not in {self.looked_in}: {self.remedy}"
 
 
 class EncoderChanged(RouterError):
@@ -143,8 +141,8 @@ class EncoderChanged(RouterError):
 
     def __str__(self) -> str:
         return (
-            f"the installed {self.encoder!r} encoder gives other vectors than the one that the "
-            f"artifact in {self.artifact} was trained with: install the pinned version or train again"
+            f"the installed {self.encoder!r} encoder gives other vectors than the one the artifact "
+            f"in {self.artifact} was trained with: install the pinned version or train again"
         )
 
 

@@ -24,8 +24,8 @@ LEXICAL = (
 )
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_DIGITS = frozenset("0123456789")
-_SYMBOLS = frozenset("=+-*/^<>{}[]()_\\|$%")
+_DIGITS = "0123456789"
+_SYMBOLS = "=+-*/^<>{}[]()_\\|$%"
 
 
 def features(texts: Sequence[str], encoder: Encoder) -> NDArray[np.float64]:
@@ -44,17 +44,17 @@ def lexical(text: str) -> list[float]:
     """Returns the numbers that LEXICAL names; shares are of all characters."""
     characters = max(len(text), 1)
     words = text.split()
-    digits = sum(map(_DIGITS.__contains__, text))
+    digits = sum(map(text.count, _DIGITS))
     return [
         log1p(len(text)),
         log1p(len(words)),
         log1p(digits),
         digits / characters,
-        sum(map(_SYMBOLS.__contains__, text)) / characters,
+        sum(map(text.count, _SYMBOLS)) / characters,
         log1p(len(_NUMBER.findall(text))),
         float(text.count("?")),
         float("\n" in text),
         sum(map(str.isupper, text)) / characters,
         sum(map(len, words)) / max(len(words), 1),
-        sum(character > "\x7f" for character in text) / characters,
+        (len(text) - len(text.encode("ascii", "ignore"))) / characters,
     ]

@@ -12,7 +12,7 @@ def accuracy_at(share: float, strong: Floats, weak: Floats, difficulty: Floats) 
     Requests with the same difficulty are taken in proportion: a tie counts as its expectation
     over random order.
     """
-    values, inverse, sizes = np.unique(difficulty, return_inverse=True, return_counts=True)
+    _, inverse, sizes = np.unique(difficulty, return_inverse=True, return_counts=True)
     before = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     budget = share * len(difficulty)
     to_strong = np.clip((budget - before) / sizes, 0.0, 1.0)[inverse]

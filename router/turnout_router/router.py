@@ -28,7 +28,7 @@ class Length:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the router makes of a text; difficulty is P(the smaller model's answer is good enough)."""
+    """What the router makes of a text: P(the smaller model's answer is good enough), and length."""
 
     difficulty: float
     length: Length
@@ -42,13 +42,16 @@ class Router:
         self.artifact = artifact
 
     @classmethod
-    def load(cls, encoder: str = "static", folder: Path = SHIPPED) -> "Router":
+    def load(
+        cls, encoder: str = "static", folder: Path = SHIPPED, encoder_path: Path | None = None
+    ) -> "Router":
         """Loads a trained artifact (the shipped one by default) and its encoder.
 
+        `encoder_path` is a folder with MiniLM's files, where its distribution is not installed.
         Raises an ArtifactError, EncoderMissing or EncoderChanged.
         """
         artifact = artifacts.load(encoder, folder)
-        loaded = load_encoder(encoder)
+        loaded = load_encoder(encoder, encoder_path)
         if not np.allclose(loaded.encode([PROBE])[0], artifact.arrays["probe"], atol=1e-3):
             raise EncoderChanged(encoder, str(folder))
         return cls(loaded, artifact)
@@ -62,7 +65,7 @@ class Router:
         return self.estimate(text).length
 
     def estimate(self, text: str) -> Estimate:
-        """Returns difficulty and length from one pass over the text (bounded to 2,048 characters)."""
+        """Returns difficulty and length from one pass over the text, bounded by text.MAX_BYTES."""
         return self.estimates([text])[0]
 
     def estimates(self, texts: Sequence[str]) -> list[Estimate]:

@@ -7,7 +7,7 @@ left to the engine's own validation.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-MAX_CHARS = 2048  # keeps a decision within a millisecond or two, whatever the prompt's length
+MAX_BYTES = 2048  # bounds a decision's time: some scripts take one token per byte
 
 Body = Mapping[str, Any]
 
@@ -15,8 +15,7 @@ Body = Mapping[str, Any]
 def prompt_text(body: Body) -> str:
     """Returns the text a request is judged by: its last user message or its completion prompt.
 
-    At most MAX_CHARS characters: of a longer text the first and the last half of that, since
-    the question stands at either end.
+    See `bounded` for long texts.
     """
     if "messages" in body:
         return bounded(_last_user_text(body["messages"]))
@@ -28,19 +27,26 @@ def needed_capabilities(body: Body) -> frozenset[str]:
     asks = {
         "tools": bool(body.get("tools")) and body.get("tool_choice") != "none",
         "json_schema": _response_type(body) in ("json_schema", "json_object"),
-        # completions count from 0 ("logprobs": 0 is a request), chat says true or false
-        "logprobs": body.get("logprobs") not in (None, False),
+        # chat says true or false, completions count from 0: 0 is a request, and equals False
+        "logprobs": body.get("logprobs") is not None and body["logprobs"] is not False,
         "vision": any("image" in str(part.get("type")) for part in _all_parts(body)),
     }
     return frozenset(capability for capability, asked in asks.items() if asked)
 
 
 def bounded(text: str) -> str:
-    """Returns the text, or its two ends where it is longer than MAX_CHARS."""
-    if len(text) <= MAX_CHARS:
-        return text
-    half = MAX_CHARS // 2
-    return text[:half] + text[-half:]
+    """Returns the text as valid UTF-8 of at most MAX_BYTES.
+
+    Of a longer text, its two ends: the question stands at either one. Half a character at a cut
+    is dropped, a lone surrogate becomes a question mark.
+    """
+    half = MAX_BYTES // 2
+    if len(text) > MAX_BYTES:
+        text = text[:half] + text[-half:]
+    data = text.encode("utf-8", "replace")
+    if len(data) > MAX_BYTES:
+        data = data[:half] + data[-half:]
+    return data.decode("utf-8", "ignore")
 
 
 def _last_user_text(messages: object) -> str:

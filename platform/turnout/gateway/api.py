@@ -4,15 +4,34 @@ Only types and ranges that OpenAI documents are checked here; everything else is
 judge. The OpenAPI page is generated from these models.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
+T = TypeVar("T")
+# Only the first wrong item is reported: a body of a million wrong ones would take a minute.
+List = Annotated[list[T], Field(fail_fast=True)]
+FilledList = Annotated[list[T], Field(min_length=1, fail_fast=True)]
+
+
+def _numbers(values: dict[str, Any]) -> dict[str, Any]:
+    """Stops at the first value that is no number: of a dict, pydantic would report every one."""
+    if any(not isinstance(value, int | float) for value in values.values()):
+        raise ValueError("every value must be a number")
+    return values
+
+
+Biases = Annotated[
+    dict[str, Any],
+    AfterValidator(_numbers),
+    WithJsonSchema({"type": "object", "additionalProperties": {"type": "number"}}),
+]
 Int = Annotated[int, Field(strict=True)]
 PositiveInt = Annotated[int, Field(gt=0, strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
-Tokens = Annotated[list[Annotated[int, Field(ge=0, strict=True)]], Field(min_length=1)]
+NaturalInt = Annotated[int, Field(ge=0, strict=True)]
+Tokens = FilledList[NaturalInt]
 
 
 class Message(BaseModel):
@@ -21,7 +40,7 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="allow")
 
     role: Annotated[str, Field(strict=True)] = Field(description="Who speaks.")
-    content: str | list[dict[str, Any]] | None = Field(default=None, description="What is said.")
+    content: str | List[dict[str, Any]] | None = Field(default=None, description="What is said.")
 
 
 class StreamOptions(BaseModel):
@@ -44,7 +63,7 @@ class Generation(BaseModel):
     stream_options: StreamOptions | None = Field(default=None, description="Only with stream.")
     max_tokens: PositiveInt | None = Field(default=None, description="Most tokens to generate.")
     n: PositiveInt | None = Field(default=None, description="How many answers.")
-    stop: str | list[str] | None = Field(default=None, description="Texts that end the answer.")
+    stop: str | List[str] | None = Field(default=None, description="Texts that end the answer.")
     seed: Int | None = Field(default=None, description="Makes sampling repeatable.")
     temperature: Annotated[float, Field(ge=0, le=2, strict=True)] | None = Field(
         default=None, description="0 is greedy."
@@ -54,29 +73,29 @@ class Generation(BaseModel):
     )
     frequency_penalty: Number | None = Field(default=None, description="From -2 to 2.")
     presence_penalty: Number | None = Field(default=None, description="From -2 to 2.")
-    logit_bias: dict[str, float] | None = Field(default=None, description="Token id to bias.")
+    logit_bias: Biases | None = Field(default=None, description="Token id to bias.")
     user: str | None = Field(default=None, description="The end user, for the caller's own use.")
 
 
 class ChatCompletion(Generation):
     """`POST /v1/chat/completions`."""
 
-    messages: Annotated[list[Message], Field(min_length=1)] = Field(description="The chat so far.")
+    messages: FilledList[Message] = Field(description="The chat so far.")
     max_completion_tokens: PositiveInt | None = Field(
         default=None, description="Most tokens to generate (the newer name)."
     )
     logprobs: Flag | None = Field(default=None, description="Send token log probabilities.")
-    top_logprobs: Annotated[int, Field(ge=0, strict=True)] | None = Field(
+    top_logprobs: NaturalInt | None = Field(
         default=None, description="Alternatives per token; needs logprobs."
     )
-    tools: list[dict[str, Any]] | None = Field(default=None, description="Tools on offer.")
+    tools: List[dict[str, Any]] | None = Field(default=None, description="Tools on offer.")
     tool_choice: str | dict[str, Any] | None = Field(default=None, description="Which to call.")
     parallel_tool_calls: Flag | None = Field(default=None, description="Several calls at once.")
     response_format: dict[str, Any] | None = Field(
         default=None, description="`text`, `json_object` or a JSON schema."
     )
     reasoning_effort: str | None = Field(default=None, description="For models that reason.")
-    metadata: dict[str, str] | None = Field(default=None, description="Accepted, not stored.")
+    metadata: dict[str, Any] | None = Field(default=None, description="Accepted, not stored.")
     store: Flag | None = Field(default=None, description="Accepted; nothing is stored.")
     service_tier: str | None = Field(default=None, description="Accepted, not used.")
 
@@ -84,12 +103,15 @@ class ChatCompletion(Generation):
 class Completion(Generation):
     """`POST /v1/completions`."""
 
-    prompt: str | list[str] | Tokens | list[Tokens] = Field(
+    prompt: str | List[str] | Tokens | List[Tokens] = Field(
         description="Text, texts, token ids, or lists of token ids."
+    )
+    max_tokens: NaturalInt | None = Field(
+        default=None, description="Most tokens to generate; 0 with `echo` only judges the prompt."
     )
     best_of: PositiveInt | None = Field(default=None, description="Candidates to pick from.")
     echo: Flag | None = Field(default=None, description="Repeat the prompt in the answer.")
-    logprobs: Annotated[int, Field(ge=0, strict=True)] | None = Field(
+    logprobs: NaturalInt | None = Field(
         default=None, description="Log probabilities of this many tokens."
     )
     suffix: str | None = Field(default=None, description="Text after the answer.")

@@ -1,0 +1,1 @@
+"""Where models come from: sources, the cache of converted models, facts about a model."""

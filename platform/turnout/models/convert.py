@@ -125,8 +125,8 @@ def main() -> None:
     """Convert the file named first on the command line into the folder named second."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # transformers opens the file three times and builds the name map per module: most of the time
-    gguf.GGUFReader = cache(gguf.GGUFReader)
-    gguf.get_tensor_name_map = cache(gguf.get_tensor_name_map)
+    for name in ("GGUFReader", "get_tensor_name_map"):
+        setattr(gguf, name, cache(getattr(gguf, name)))
     convert(Path(sys.argv[1]), Path(sys.argv[2]))
 
 

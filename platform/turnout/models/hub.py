@@ -5,10 +5,13 @@ huggingface_hub loads its parts at their first use: importing it here costs next
 
 import shutil
 import threading
+from collections.abc import Iterable
+from fnmatch import fnmatch
 from pathlib import Path
 from queue import Empty, Queue
 
 import huggingface_hub as hf
+from huggingface_hub import constants, errors
 
 from turnout.models.errors import DiskFull, HubModelMissing, HubUnreachable
 from turnout.models.folders import missing_from
@@ -34,7 +37,7 @@ def present(source: HubSource) -> Path | None:
             allow_patterns=[*_TEXTS, "*.safetensors"],
             ignore_patterns=list(_IGNORED),
         )
-    except hf.errors.LocalEntryNotFoundError:
+    except errors.LocalEntryNotFoundError:
         return None
     return None if missing_from(Path(folder)) else Path(folder)
 
@@ -46,7 +49,7 @@ def fetch_hub(source: HubSource, report: Report) -> Path:
     weights = "*.safetensors" if any(name.endswith(".safetensors") for name in sizes) else "*.bin"
     patterns = [*_TEXTS, weights]
     total = _wanted_bytes(sizes, patterns)
-    blobs = Path(hf.constants.HF_HUB_CACHE) / f"models--{source.repo.replace('/', '--')}"
+    blobs = Path(constants.HF_HUB_CACHE) / f"models--{source.repo.replace('/', '--')}"
     blobs.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(blobs).free < total:
         raise DiskFull(blobs, total)
@@ -61,7 +64,7 @@ def fetch_hub(source: HubSource, report: Report) -> Path:
     except (_http_error(), OSError) as error:
         if no_space(str(error)):
             raise DiskFull(blobs) from error
-        raise HubUnreachable(hf.constants.ENDPOINT, _sentence(error)) from error
+        raise HubUnreachable(constants.ENDPOINT, _sentence(error)) from error
     if missing := missing_from(Path(folder)):
         raise HubModelMissing(source.repo, source.revision, missing)
     return Path(folder)
@@ -89,24 +92,27 @@ def _model_info(source: HubSource) -> hf.ModelInfo:
         answer = answers.get(timeout=_ANSWER_WITHIN_S)
     except Empty:
         reason = f"no answer within {_ANSWER_WITHIN_S:g} s"
-        raise HubUnreachable(hf.constants.ENDPOINT, reason) from None
-    if isinstance(answer, hf.errors.HfHubHTTPError) and answer.response.status_code < 500:
+        raise HubUnreachable(constants.ENDPOINT, reason) from None
+    if isinstance(answer, errors.HfHubHTTPError) and answer.response.status_code < 500:
         raise HubModelMissing(source.repo, source.revision, _sentence(answer)) from answer
     if isinstance(answer, Exception):
-        raise HubUnreachable(hf.constants.ENDPOINT, _sentence(answer)) from answer
+        raise HubUnreachable(constants.ENDPOINT, _sentence(answer)) from answer
     return answer
 
 
 def _http_error() -> type[Exception]:
     """The root of the HTTP library's errors; which library it is depends on huggingface_hub."""
-    root = hf.errors.HfHubHTTPError.__bases__[0]
-    return root if issubclass(root, Exception) else hf.errors.HfHubHTTPError
+    root = errors.HfHubHTTPError.__bases__[0]
+    return root if issubclass(root, Exception) else errors.HfHubHTTPError
 
 
 def _wanted_bytes(sizes: dict[str, int], patterns: list[str]) -> int:
+    def fits(name: str, any_of: Iterable[str]) -> bool:
+        return any(fnmatch(name, pattern) for pattern in any_of)
 
-    names = filter_repo_objects(sizes, allow_patterns=patterns, ignore_patterns=list(_IGNORED))
-    return sum(sizes[name] for name in names)
+    return sum(
+        size for name, size in sizes.items() if fits(name, patterns) and not fits(name, _IGNORED)
+    )
 
 
 def _sentence(error: Exception) -> str:

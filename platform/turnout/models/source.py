@@ -34,10 +34,9 @@ class HubSource:
 
 @dataclass(frozen=True)
 class LocalSource:
-    """A model folder on this machine."""
+    """A model folder on this machine; the text is its path."""
 
     text: str
-    path: str
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def parse(source: str) -> Source:
         raise InvalidSource(source, "it is empty, or has blanks around it or a NUL inside")
     match = _SCHEME.fullmatch(source)
     if match is None:
-        return LocalSource(source, source)
+        return LocalSource(source)
     scheme, rest = match.groups()
     match scheme:
         case "hf":
