@@ -54,10 +54,12 @@ def explain(
     artifact: Folder = SHIPPED,
     encoder_path: EncoderPath = None,
 ) -> None:
-    """Prints a text's difficulty and predicted length as JSON."""
-    estimate = Router.load(encoder, artifact, encoder_path).estimate(text)
+    """Prints a text's difficulty, what pulls it up or down, and predicted length as JSON."""
+    router = Router.load(encoder, artifact, encoder_path)
+    estimate = router.estimate(text)
     answer = {
         "difficulty": round(estimate.difficulty, 4),
+        "pulls": {name: round(pull, 3) for name, pull in router.pulls(text).items()},
         "length": {"p50": estimate.length.p50, "p90": estimate.length.p90},
     }
     console.print_json(json.dumps(answer))

@@ -11,7 +11,7 @@ from turnout_router import artifact as artifacts
 from turnout_router.artifact import SHIPPED, Artifact
 from turnout_router.encoders import Encoder, load_encoder
 from turnout_router.errors import EncoderChanged
-from turnout_router.features import features
+from turnout_router.features import LEXICAL, features
 from turnout_router.text import bounded
 
 PROBE = "A probe text: 2 trains leave at 8:15; is the sky blue?"
@@ -71,11 +71,7 @@ class Router:
     def estimates(self, texts: Sequence[str]) -> list[Estimate]:
         """Returns an estimate for each text."""
         arrays = self.artifact.arrays
-        rows = standardised(
-            features([bounded(text) for text in texts], self.encoder),
-            arrays["mean"],
-            arrays["scale"],
-        )
+        rows = self._rows(texts)
         good = _sigmoid(rows @ arrays["difficulty_weights"] + arrays["difficulty_intercept"])
         median = np.exp(rows @ arrays["length_weights"] + arrays["length_intercept"])
         most = median * np.exp(arrays["length_spread"])
@@ -83,6 +79,21 @@ class Router:
             Estimate(float(p), Length(max(1, round(p50)), max(1, round(p90))))
             for p, p50, p90 in zip(good, median, most, strict=True)
         ]
+
+    def pulls(self, text: str) -> dict[str, float]:
+        """Returns what pulls the difficulty's log-odds up (easier) or down, largest first.
+
+        `topic` is the embedding's pull, the others are the lexical features'; they and the
+        training data's average add up to the log-odds.
+        """
+        pulls = self._rows([text])[0] * self.artifact.arrays["difficulty_weights"]
+        named = {"topic": float(pulls[: -len(LEXICAL)].sum())}
+        named |= dict(zip(LEXICAL, pulls[-len(LEXICAL) :].tolist(), strict=True))
+        return dict(sorted(named.items(), key=lambda pull: -abs(pull[1])))
+
+    def _rows(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        rows = features([bounded(text) for text in texts], self.encoder)
+        return standardised(rows, self.artifact.arrays["mean"], self.artifact.arrays["scale"])
 
 
 def standardised(

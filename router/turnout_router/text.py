@@ -7,7 +7,7 @@ left to the engine's own validation.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-MAX_BYTES = 2048  # bounds a decision's time: some scripts take one token per byte
+MAX_BYTES = 1024  # bounds a decision's time (some scripts take a token per byte); 2048 scored alike
 
 Body = Mapping[str, Any]
 

@@ -16,10 +16,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, GroupShuffleSplit, cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from turnout_router import report
 from turnout_router.artifact import Artifact
 from turnout_router.encoders import Encoder
+from turnout_router.errors import OutcomesInvalid
 from turnout_router.features import features
 from turnout_router.length import fit_length
 from turnout_router.outcomes import GSM8K, MMLU, Outcome, read_lengths, read_outcomes
@@ -73,15 +75,17 @@ def train(folder: Path, encoder: Encoder, seed: int = 0, say: Say = print) -> Ar
     Raises OutcomesInvalid for a file that is missing or malformed.
     """
     outcomes = read_outcomes(folder / MMLU) + read_outcomes(folder / GSM8K, subject="gsm8k")
+    _check(outcomes, folder)
     lengths = read_lengths(folder)
     say(f"{len(outcomes)} outcomes, {len(lengths)} questions with answer lengths: encoding")
     views = Views.of(outcomes, encoder)
-    say("training on a part, measuring on the rest")
-    measured = _measure(outcomes, views, seed)
-    say("training on all of it")
-    fitted, penalty = fit_difficulty(views)
-    linear = _difficulty_arrays(fitted)
-    length = fit_length(lengths, encoder, linear["mean"], linear["scale"])
+    with threadpool_limits(1):  # matrices this small are slower on many threads
+        say("training on a part, measuring on the rest")
+        measured = _measure(outcomes, views, seed)
+        say("training on all of it")
+        fitted, penalty = fit_difficulty(views)
+        linear = _difficulty_arrays(fitted)
+        length = fit_length(lengths, encoder, linear["mean"], linear["scale"])
     probe = encoder.encode([PROBE])[0].astype(np.float64)
     return Artifact(
         encoder=encoder.name,
@@ -105,6 +109,19 @@ def fit_difficulty(views: Views) -> tuple[CalibratedClassifierCV, float]:
     ).fit(views.rows, views.weak)
     fitted = CalibratedClassifierCV(search.best_estimator_, cv=folds, ensemble=False)
     return fitted.fit(views.rows, views.weak), float(search.best_params_["logisticregression__C"])
+
+
+def _check(outcomes: list[Outcome], folder: Path) -> None:
+    """Raises OutcomesInvalid where there is nothing to learn or too little to fold."""
+    labels = {outcome.weak for outcome in outcomes}
+    questions = len({outcome.group for outcome in outcomes})
+    subjects = len({outcome.subject for outcome in outcomes})
+    if len(labels) == 1:
+        raise OutcomesInvalid(str(folder), f"weak is {labels.pop()} in every row")
+    if questions < 10 * FOLDS:
+        raise OutcomesInvalid(str(folder), f"{questions} different question(s) are too few")
+    if subjects < 2:
+        raise OutcomesInvalid(str(folder), "a single subject can't be held out")
 
 
 def _pipeline(penalty: float = 1.0) -> Pipeline:

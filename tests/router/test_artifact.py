@@ -3,6 +3,7 @@ import shutil
 
 import numpy as np
 import pytest
+
 from turnout_router.artifact import SHIPPED, load, save
 from turnout_router.errors import (
     ArtifactMissing,

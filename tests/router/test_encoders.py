@@ -3,6 +3,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from turnout_router import encoders
 from turnout_router.encoders import MiniLmEncoder, StaticEncoder, load_encoder
 from turnout_router.errors import EncoderMissing
@@ -10,6 +11,7 @@ from turnout_router.errors import EncoderMissing
 TEXTS = ["What is the capital of France?", "2 + 2 = 4", "你好 😀", "def f(x):\n    return x"]
 
 
+@pytest.mark.slow
 def test_static_vectors_equal_those_of_sentence_transformers():
     """Run in a process of its own: sentence-transformers' import warns and takes seconds."""
     script = f"""

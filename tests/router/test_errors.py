@@ -2,6 +2,7 @@ import inspect
 import pickle
 
 import pytest
+
 from turnout_router import errors
 
 EXAMPLES = [

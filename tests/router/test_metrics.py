@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from turnout_router.metrics import accuracy_at, apgr, ece, threshold_table
 
 WEAK = np.array([1.0, 1.0, 0.0, 0.0])

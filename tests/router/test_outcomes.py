@@ -1,4 +1,5 @@
 import pytest
+
 from turnout_router.errors import OutcomesInvalid
 from turnout_router.outcomes import Outcome, read_outcomes
 
@@ -35,7 +36,7 @@ def test_a_malformed_file_is_refused_with_file_column_and_row(tmp_path, text, me
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(OutcomesInvalid, match="none.csv: there is no such file"):
+    with pytest.raises(OutcomesInvalid, match=r"none\.csv: there is no such file"):
         read_outcomes(tmp_path / "none.csv")
 
 

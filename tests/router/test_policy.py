@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+
 from turnout_router.errors import DecisionError, NothingCapable, NothingFits, NothingReady
 from turnout_router.policy import Candidate, Need, RouterSettings, decide, header_safe
 

@@ -1,9 +1,11 @@
 import json
+import math
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from turnout_router.router import Length, Router
 
 PROMPTS = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
@@ -58,3 +60,15 @@ def test_a_problem_worked_in_steps_is_longer_than_a_fact(router):
     fact, problem = router.length(EASY[0]), router.length(HARD[0])
     assert isinstance(fact, Length)
     assert fact.p50 < problem.p50
+
+
+def test_pulls_and_the_average_add_up_to_the_log_odds(router):
+    average = router.artifact.arrays["difficulty_intercept"].item()
+    p = router.difficulty(HARD[0])
+    assert average + sum(router.pulls(HARD[0]).values()) == pytest.approx(math.log(p / (1 - p)))
+
+
+def test_digits_and_numbers_pull_a_word_problem_towards_large(router):
+    pulls = router.pulls(HARD[0])
+    assert pulls["log_digits"] < 0
+    assert pulls["log_numbers"] < 0

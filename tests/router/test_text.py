@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from turnout_router.text import MAX_BYTES, bounded, needed_capabilities, prompt_text
 
 SCALAR = st.sampled_from([None, True, 0, 1.5, "", "text", "image_url"])

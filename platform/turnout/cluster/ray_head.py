@@ -28,6 +28,7 @@ def environment(run_id: str, run_dir: RunDir, inherited: Mapping[str, str]) -> d
         "SPT_NOENV": "1",  # keeps the run id readable after Ray and vLLM set their titles
         # Else Ray replaces 127.0.0.1 by the machine's address and listens there, on Linux too.
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        "RAY_worker_niceness": "0",  # Ray's 15 starves engines beside anything else that runs
         "RAY_USAGE_STATS_ENABLED": "0",
         "VLLM_NO_USAGE_STATS": "1",
         "DO_NOT_TRACK": "1",

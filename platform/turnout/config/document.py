@@ -51,7 +51,7 @@ def _parse(text: str) -> Document:
         else:
             lines[loc] = line
         if len(lines) > _MAX_VALUES:
-            print(("", None, f"more than {_MAX_VALUES} values"))
+            raise _Refused(Problem("", None, f"more than {_MAX_VALUES} values"))
     return Document(_data(loader, node), lines, tuple(problems))
 
 

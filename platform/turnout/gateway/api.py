@@ -26,11 +26,11 @@ Biases = Annotated[
     AfterValidator(_numbers),
     WithJsonSchema({"type": "object", "additionalProperties": {"type": "number"}}),
 ]
-Int = Annotated[int, Field(strict=True)]
-PositiveInt = Annotated[int, Field(gt=0, strict=True)]
+Int = Annotated[int, Field(ge=-(2**63), lt=2**63, strict=True)]
+PositiveInt = Annotated[int, Field(gt=0, lt=2**31, strict=True)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Flag = Annotated[bool, Field(strict=True)]
-NaturalInt = Annotated[int, Field(ge=0, strict=True)]
+NaturalInt = Annotated[int, Field(ge=0, lt=2**31, strict=True)]
 Tokens = FilledList[NaturalInt]
 
 

@@ -3,13 +3,14 @@
 import asyncio
 import json
 import logging
+import traceback
 from collections.abc import Awaitable, Callable, Iterable
-from contextlib import suppress
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import Metric
 
 from turnout.config.settings import AUTO, GatewaySettings
+from turnout.gateway.api import Endpoint
 from turnout.gateway.catalog import Catalog
 from turnout.gateway.dispatch import Difficulty, Dispatcher
 from turnout.gateway.errors import (
@@ -26,13 +27,14 @@ from turnout.gateway.metrics import GatewayMetrics, exposition
 from turnout.gateway.openapi import openapi
 from turnout.gateway.relay import Relay
 from turnout.gateway.replicas import ReplicaTable
-from turnout.gateway.request import endpoint_of, parse
+from turnout.gateway.request import GenerationRequest, endpoint_of, parse
 from turnout.gateway.tokens import token_counter
 from turnout.gateway.transport import Transport
 
 log = logging.getLogger(__name__)
 AllMetrics = Callable[[], Awaitable[Iterable[Iterable[Metric]]]]
 MODELS = "/v1/models"
+CLIENT_LEFT = 499
 
 
 class Gateway:
@@ -77,12 +79,15 @@ class Gateway:
         try:
             await self._answer(exchange)
         except RequestError as error:
-            await self._refuse(exchange, error)
+            await exchange.refuse(error)
         except ClientLeft:
-            exchange.status = 499
-        except Exception:
-            log.exception("gateway_fault", extra={"request_id": exchange.id})
-            await self._refuse(exchange, GatewayFault(exchange.id))
+            exchange.status = CLIENT_LEFT
+        except asyncio.CancelledError:  # how Serve tells that the client left
+            exchange.status = CLIENT_LEFT
+            raise
+        except Exception as error:  # noqa: BLE001 - the edge: every fault is logged and answered
+            _log_fault(exchange.id, error)
+            await exchange.refuse(GatewayFault(exchange.id))
         finally:
             self._count(exchange)
 
@@ -90,7 +95,7 @@ class Gateway:
         endpoint = endpoint_of(exchange.path)
         if endpoint is not None:
             _allow(exchange, "POST")
-            await self._generate(exchange)
+            await self._generate(exchange, endpoint)
             return
         page = self._pages.get(exchange.path)
         if page is None and exchange.path.startswith(MODELS + "/"):
@@ -100,21 +105,28 @@ class Gateway:
         _allow(exchange, "GET", "HEAD")
         await page(exchange)
 
-    async def _generate(self, exchange: Exchange) -> None:
-        settings = self._catalog.settings
-        endpoint = endpoint_of(exchange.path)
-        assert endpoint is not None
-        raw = await exchange.body(settings.limits.max_body_bytes)
-        request = parse(endpoint, raw, settings.engine_fields)
-        exchange.mark("parse")
-        catalog, dispatcher = self._catalog, self._dispatcher
+    async def _generate(self, exchange: Exchange, endpoint: Endpoint) -> None:
+        dispatcher = self._dispatcher
+        settings = dispatcher.catalog.settings
+        timeout_s = settings.limits.request_timeout_s
+        try:
+            async with asyncio.timeout(timeout_s):
+                raw = await exchange.body(settings.limits.max_body_bytes)
+                request = parse(endpoint, raw, settings.engine_fields)
+                exchange.mark("parse")
+                await exchange.while_client_stays(self._route(exchange, request, dispatcher))
+        except TimeoutError:
+            raise RequestTimedOut(timeout_s) from None
+
+    async def _route(
+        self, exchange: Exchange, request: GenerationRequest, dispatcher: Dispatcher
+    ) -> None:
         decision = await dispatcher.decide(request)
         exchange.mark("decide")
         exchange.model, exchange.decision = decision.model, decision.because
         self._note_decision(exchange, AUTO if request.model == AUTO else "named")
-        work = self._relay.run(exchange, request, decision.model, catalog)
         with self._metrics.in_flight.labels(decision.model).track_inprogress():
-            await while_client_stays(exchange, work, settings.limits.request_timeout_s)
+            await self._relay.run(exchange, request, decision.model, dispatcher.catalog)
         self._metrics.duration_s.labels(decision.model).observe(exchange.elapsed_s())
 
     def _note_decision(self, exchange: Exchange, asked: str) -> None:
@@ -129,12 +141,6 @@ class Gateway:
                 "because": exchange.decision,
             },
         )
-
-    async def _refuse(self, exchange: Exchange, error: RequestError) -> None:
-        if exchange.has_begun:
-            await exchange.end()
-        else:
-            await exchange.refuse(error)
 
     def _count(self, exchange: Exchange) -> None:
         endpoint = endpoint_of(exchange.path)
@@ -183,24 +189,11 @@ class Gateway:
 
 def _allow(exchange: Exchange, *methods: str) -> None:
     if exchange.method not in methods:
-        raise MethodNotAllowed(exchange.method, exchange.path)
+        raise MethodNotAllowed(exchange.method, exchange.path, methods)
 
 
-async def while_client_stays(exchange: Exchange, work: Awaitable[None], timeout_s: float) -> None:
-    """Runs `work` to its end; cancels it, and so the engine's part, when the client leaves.
-
-    Raises what `work` raises, `ClientLeft` or `RequestTimedOut`.
-    """
-    task = asyncio.ensure_future(work)
-    watch = asyncio.ensure_future(exchange.until_client_leaves())
-    try:
-        await asyncio.wait((task, watch), timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-        if task.done():
-            return task.result()
-        raise ClientLeft if watch.done() else RequestTimedOut(timeout_s)
-    finally:
-        for each in (task, watch):
-            if not each.done():
-                each.cancel()
-                with suppress(asyncio.CancelledError):
-                    await each
+def _log_fault(request_id: str, error: Exception) -> None:
+    """Logs a fault without its message: other libraries' messages may repeat the prompt."""
+    stack = "".join(traceback.format_tb(error.__traceback__))
+    extra = {"request_id": request_id, "error": type(error).__name__, "stack": stack}
+    log.error("gateway_fault", extra=extra)

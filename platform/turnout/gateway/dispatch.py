@@ -1,5 +1,7 @@
 """Decides the model of a request: the router's rules on what the gateway knows right now."""
 
+import asyncio
+import random
 from collections.abc import Awaitable, Callable, Sequence
 
 from turnout.config.settings import AUTO
@@ -25,7 +27,7 @@ class Dispatcher:
         difficulty: Difficulty,
         count_tokens: CountTokens,
     ) -> None:
-        self._catalog = catalog
+        self.catalog = catalog
         self._replicas = replicas
         self._difficulty = difficulty
         self._count_tokens = count_tokens
@@ -35,43 +37,52 @@ class Dispatcher:
 
         Raises `UnknownModel`, `ContextLengthExceeded`, `NotCapable` or `NoReadyReplica`.
         """
-        asked = self._catalog.resolve(request.model)
+        asked = self.catalog.resolve(request.model)
         if asked == AUTO:
             return await self._automatic(request)
         return await self._requested(request, asked)
 
     async def _automatic(self, request: GenerationRequest) -> Decision:
-        settings = self._catalog.settings
+        settings = self.catalog.settings
         assert settings.router is not None  # resolve() gives AUTO only with a router
-        candidates = self._catalog.candidates(list(settings.models), self._replicas)
-        counts = await self._exact_counts(request, candidates)
+        candidates = self.catalog.candidates(list(settings.models), self._replicas)
+        able = [each for each in candidates if request.capabilities <= each.capabilities]
+        counts = await self._exact_counts(request, able, settings.router.default_output_tokens)
         need = Need(request.prompt_tokens_at_most, request.max_tokens, request.capabilities, counts)
-        return self._apply(need, candidates, self._difficulty(request.text), settings.router)
+        difficulty = self._difficulty(request.text)
+        return self._apply(request, need, candidates, difficulty, settings.router)
 
     async def _requested(self, request: GenerationRequest, model: str) -> Decision:
         """A model asked for by name: only its window and readiness matter, the rest is its own."""
-        candidates = self._catalog.candidates([model], self._replicas)
-        counts = await self._exact_counts(request, candidates)
+        candidates = self.catalog.candidates([model], self._replicas)
+        counts = await self._exact_counts(request, candidates, 1)
         need = Need(request.prompt_tokens_at_most, request.max_tokens, frozenset(), counts)
         only_tier = RouterSettings(tiers=(candidates[0].tier,))
-        decision = self._apply(need, candidates, None, only_tier)
+        decision = self._apply(request, need, candidates, None, only_tier)
         return Decision(model, "requested", None, decision.rejected)
 
     async def _exact_counts(
-        self, request: GenerationRequest, candidates: Sequence[Candidate]
+        self, request: GenerationRequest, candidates: Sequence[Candidate], output_tokens: int
     ) -> dict[str, int]:
-        """Counts with a model's own tokenizer where the cheap bound leaves open whether it fits."""
-        counts = {}
-        for candidate in candidates:
-            room = candidate.context_window - (request.max_tokens or 1)
-            if candidate.is_ready and request.prompt_tokens_at_most > room:
-                count = await self._count_tokens(self._replicas(candidate.name)[0], request)
-                if count is not None:
-                    counts[candidate.name] = count
-        return counts
+        """Counts with a model's own tokenizer where the cheap bound leaves open whether it fits.
+
+        A prompt that no tokenizer could count is taken to fit: the engine has the last word.
+        """
+        if request.has_token_ids:
+            return {}
+        at_most = request.prompt_tokens_at_most + (request.max_tokens or output_tokens)
+        unsure = [each for each in candidates if each.is_ready and at_most > each.context_window]
+        counts = await asyncio.gather(
+            *(
+                self._count_tokens(random.choice(self._replicas(each.name)), request)
+                for each in unsure
+            )
+        )
+        return {each.name: count or 0 for each, count in zip(unsure, counts, strict=True)}
 
     def _apply(
         self,
+        request: GenerationRequest,
         need: Need,
         candidates: Sequence[Candidate],
         difficulty: float | None,
@@ -80,9 +91,9 @@ class Dispatcher:
         try:
             return decide(need, candidates, difficulty, settings)
         except NothingFits as error:
-            param = "max_tokens" if error.prompt_fits else "messages"
+            param = request.max_tokens_field if error.prompt_fits else request.prompt_field
             raise ContextLengthExceeded(str(error), param) from None
         except NothingCapable as error:
             raise NotCapable(str(error)) from None
         except NothingReady as error:
-            raise NoReadyReplica(str(error), self._catalog.settings.limits.retry_after_s) from None
+            raise NoReadyReplica(str(error), self.catalog.settings.limits.retry_after_s) from None

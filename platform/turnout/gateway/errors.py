@@ -5,7 +5,7 @@ RequestError
 │                             NotCapable
 ├── 404                       UnknownPath · UnknownModel
 ├── 405, 413                  MethodNotAllowed · BodyTooLarge
-├── EngineRefused             the engine's own 4xx, reshaped
+├── EngineRefused             the engine's own 4xx or 5xx, reshaped
 ├── Unavailable 503           NoReadyReplica · ReplicaLost
 ├── RequestTimedOut 504
 └── GatewayFault 500          a bug: logged with its traceback
@@ -14,7 +14,8 @@ Messages never repeat prompts, headers or keys; of a request they name fields on
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any
 
 from turnout.errors import TurnoutError
 
@@ -24,11 +25,11 @@ INVALID_REQUEST = "invalid_request_error"
 class RequestError(TurnoutError):
     """A request that ends in an error answer; `status`, `type` and `code` are OpenAI's."""
 
-    status: ClassVar[int] = 400
-    type: ClassVar[str] = INVALID_REQUEST
-    code: ClassVar[str | None] = None
+    status: int = 400
+    type: str = INVALID_REQUEST
+    code: str | None = None
     param: str | None = None
-    headers: Mapping[str, str] = {}
+    headers: Mapping[str, str] = MappingProxyType({})
 
     def body(self) -> dict[str, Any]:
         """Returns the answer's JSON: `{"error": {message, type, param, code}}`."""
@@ -137,12 +138,13 @@ class MethodNotAllowed(RequestError):
     status = 405
     code = "method_not_allowed"
 
-    def __init__(self, method: str, path: str) -> None:
-        super().__init__(method, path)
-        self.method, self.path = method, path
+    def __init__(self, method: str, path: str, allowed: Sequence[str]) -> None:
+        super().__init__(method, path, allowed)
+        self.method, self.path, self.allowed = method, path, tuple(allowed)
+        self.headers = {"allow": ", ".join(allowed)}
 
     def __str__(self) -> str:
-        return f"{self.path} does not take {self.method}"
+        return f"{self.path} takes {' or '.join(self.allowed)}, not {self.method}"
 
 
 class BodyTooLarge(RequestError):
@@ -164,9 +166,7 @@ class EngineRefused(RequestError):
 
     def __init__(self, status: int, message: str, kind: str, param: str | None) -> None:
         super().__init__(status, message, kind, param)
-        self.message, self.param = message, param
-        self.status = status  # type: ignore[misc]  # the engine chose it
-        self.type = kind  # type: ignore[misc]
+        self.status, self.message, self.type, self.param = status, message, kind, param
 
     def __str__(self) -> str:
         return self.message
@@ -200,7 +200,7 @@ class ReplicaLost(Unavailable):
 
 
 class RequestTimedOut(RequestError):
-    """The answer took longer than the gateway allows."""
+    """The request took longer than the gateway allows."""
 
     status = 504
     type = "server_error"
@@ -211,7 +211,7 @@ class RequestTimedOut(RequestError):
         self.timeout_s = timeout_s
 
     def __str__(self) -> str:
-        return f"the answer took longer than this gateway's {self.timeout_s:g} s; ask for less"
+        return f"the request took longer than this gateway's {self.timeout_s:g} s; ask for less"
 
 
 class GatewayFault(RequestError):

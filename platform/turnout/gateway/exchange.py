@@ -1,13 +1,15 @@
 """One HTTP exchange on raw ASGI: reading a bounded body, answering, noticing a client that left."""
 
+import asyncio
 import json
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
 from typing import Any
 
 from turnout.gateway.errors import BodyTooLarge, RequestError
+from turnout.gateway.sse import error_event
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -37,6 +39,7 @@ class Exchange:
         self.decision = "none"
         self.started_ns = time.perf_counter_ns()
         self.status = 0
+        self.has_ended = False
         self._marks: dict[str, int] = {}
 
     @property
@@ -74,8 +77,24 @@ class Exchange:
             if not message.get("more_body"):
                 return b"".join(parts)
 
-    async def until_client_leaves(self) -> None:
-        """Returns when the client closes its connection."""
+    async def while_client_stays(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs `work` to its end; cancels it, and so the engine's part, when the client leaves.
+
+        Raises what `work` raises, or `ClientLeft`.
+        """
+        task, watch = asyncio.create_task(work), asyncio.create_task(self._until_client_leaves())
+        try:
+            await asyncio.wait((task, watch), return_when=asyncio.FIRST_COMPLETED)
+            # Servers report a whole answer as a client that left, too.
+            if not task.done() and not self.has_ended:
+                raise ClientLeft
+            await task
+        finally:
+            task.cancel()
+            watch.cancel()
+            await asyncio.gather(task, watch, return_exceptions=True)
+
+    async def _until_client_leaves(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
@@ -100,6 +119,7 @@ class Exchange:
 
     async def end(self, data: bytes = b"") -> None:
         """Sends the last piece of the body."""
+        self.has_ended = True
         await self._send({"type": "http.response.body", "body": data, "more_body": False})
 
     async def answer(
@@ -114,7 +134,16 @@ class Exchange:
         await self.end(data)
 
     async def refuse(self, error: RequestError) -> None:
-        """Answers with an error in OpenAI's shape."""
+        """Answers with an error in OpenAI's shape; a stream that has begun ends with it.
+
+        `status` then tells how the request ended, whatever the head said before.
+        """
+        if self.has_ended:
+            return
+        if self.has_begun:
+            self.status = error.status
+            await self.end(error_event(error.body()))
+            return
         if self.decision == "none":
             self.decision = f"refused: {error.code or error.type}"
         await self.answer(

@@ -24,7 +24,7 @@ class GatewayMetrics:
         self.tokens = self._counter(
             "turnout_tokens", "Tokens, as engines count them.", ("model", "kind")
         )
-        self.retries = self._counter(
+        self.replica_failures = self._counter(
             "turnout_replica_failures", "Replicas that failed a request.", ("model", "market")
         )
         self.in_flight = Gauge(

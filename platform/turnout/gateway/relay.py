@@ -2,16 +2,22 @@
 
 import json
 import logging
-from contextlib import AsyncExitStack
+from collections.abc import Iterable, Iterator
 
 from turnout.gateway.api import PATHS
 from turnout.gateway.catalog import Catalog
-from turnout.gateway.errors import ContextLengthExceeded, EngineRefused, NoReadyReplica, ReplicaLost
+from turnout.gateway.errors import (
+    INVALID_REQUEST,
+    ContextLengthExceeded,
+    EngineRefused,
+    NoReadyReplica,
+    ReplicaLost,
+)
 from turnout.gateway.exchange import Exchange
 from turnout.gateway.metrics import GatewayMetrics
 from turnout.gateway.replicas import InFlight, Replica, ReplicaTable, pick
 from turnout.gateway.request import GenerationRequest
-from turnout.gateway.sse import EventSplitter, Usage, error_event, usage_of
+from turnout.gateway.sse import DONE, EventSplitter, Usage, usage_of
 from turnout.gateway.transport import Answer, AnswerBroken, ReplicaUnreachable, Transport
 
 log = logging.getLogger(__name__)
@@ -36,17 +42,18 @@ class Relay:
         while True:
             replica = self._pick(model, catalog, tried)
             self.in_flight.begin(replica)
+            path = PATHS[request.endpoint]
             try:
-                async with AsyncExitStack() as stack:
-                    sent = self._transport.send(replica, PATHS[request.endpoint], body)
-                    answer = await stack.enter_async_context(sent)
+                async with self._transport.send(replica, path, body) as answer:
                     exchange.mark("replica")
                     return await self._pass_on(exchange, request, replica, answer)
+            except AnswerBroken as error:
+                self._note_failure("answer_broken", replica, error.problem)
+                raise ReplicaLost(
+                    f"the replica of '{model}' was lost while it answered", 1
+                ) from error
             except ReplicaUnreachable as error:
-                self._metrics.retries.labels(model, replica.market).inc()
-                log.warning(
-                    "replica_unreachable", extra={"replica": replica.id, "why": error.problem}
-                )
+                self._note_failure("replica_unreachable", replica, error.problem)
                 tried.add(replica.id)
                 if len(tried) >= MAX_ATTEMPTS:
                     raise NoReadyReplica(
@@ -65,50 +72,56 @@ class Relay:
             )
         return replica
 
+    def _note_failure(self, event: str, replica: Replica, problem: str) -> None:
+        self._metrics.replica_failures.labels(replica.model, replica.market).inc()
+        log.warning(event, extra={"replica": replica.id, "why": problem})
+
     async def _pass_on(
         self, exchange: Exchange, request: GenerationRequest, replica: Replica, answer: Answer
     ) -> None:
-        try:
-            if answer.status != 200:
-                raise engine_error(answer.status, await answer.read())
-            if request.is_stream:
-                await self._stream(exchange, request, replica.model, answer)
-            else:
-                await self._whole(exchange, replica.model, answer)
-        except AnswerBroken as error:
-            log.warning("answer_broken", extra={"replica": replica.id, "why": error.problem})
-            lost = ReplicaLost(f"the replica of '{replica.model}' was lost while it answered", 1)
-            if not exchange.has_begun:
-                raise lost from error
-            await exchange.end(error_event(lost.body()))
+        if answer.status != 200:
+            raise engine_error(answer.status, await answer.read(), request.prompt_field)
+        if request.is_stream:
+            await self._stream(exchange, request, replica, answer)
+        else:
+            await self._whole(exchange, replica, answer)
 
-    async def _whole(self, exchange: Exchange, model: str, answer: Answer) -> None:
+    async def _whole(self, exchange: Exchange, replica: Replica, answer: Answer) -> None:
         data = await answer.read()
         exchange.mark("generate")
-        self._metrics.ttft_s.labels(model).observe(exchange.elapsed_s())
-        self._meter(model, Usage.of(json.loads(data)))
+        try:
+            self._meter(replica.model, Usage.of(json.loads(data)))
+        except ValueError:
+            raise AnswerBroken(replica.id, "not JSON") from None
         await exchange.answer(data, answer.content_type)
 
     async def _stream(
-        self, exchange: Exchange, request: GenerationRequest, model: str, answer: Answer
+        self, exchange: Exchange, request: GenerationRequest, replica: Replica, answer: Answer
     ) -> None:
         splitter = EventSplitter()
         async for chunk in answer.chunks:
+            events = splitter.feed(chunk)
+            if not events:
+                continue
             if not exchange.has_begun:
                 exchange.mark("first")
-                self._metrics.ttft_s.labels(model).observe(exchange.elapsed_s())
+                self._metrics.ttft_s.labels(replica.model).observe(exchange.elapsed_s())
                 await exchange.begin(200, answer.content_type, {"cache-control": "no-cache"})
-            events = splitter.feed(chunk)
-            for event in events:
-                if usage := usage_of(event):
-                    self._meter(model, usage)
-                    if not request.wants_usage:
-                        events.remove(event)
-            if events:
-                await exchange.write(b"".join(events))
-        if not exchange.has_begun:
-            raise AnswerBroken(model, "an empty stream")
-        await exchange.end(splitter.rest)
+            data = b"".join(self._metered(events, replica.model, request.wants_usage))
+            if events[-1] == DONE:
+                await exchange.end(data)
+            elif data:
+                await exchange.write(data)
+        if not exchange.has_ended:
+            raise AnswerBroken(replica.id, "no [DONE]")
+
+    def _metered(self, events: Iterable[bytes], model: str, wants_usage: bool) -> Iterator[bytes]:
+        """Passes the client's events on: all but the usage that it did not ask for."""
+        for event in events:
+            usage = usage_of(event)
+            self._meter(model, usage)
+            if usage is None or wants_usage:
+                yield event
 
     def _meter(self, model: str, usage: Usage | None) -> None:
         if usage:
@@ -116,7 +129,9 @@ class Relay:
             self._metrics.tokens.labels(model, "completion").inc(usage.completion_tokens)
 
 
-def engine_error(status: int, body: bytes) -> EngineRefused | ContextLengthExceeded:
+def engine_error(
+    status: int, body: bytes, prompt_field: str
+) -> EngineRefused | ContextLengthExceeded:
     """Returns an engine's error answer in OpenAI's shape, whatever shape it came in. Pure."""
     try:
         parsed = json.loads(body)
@@ -128,6 +143,6 @@ def engine_error(status: int, body: bytes) -> EngineRefused | ContextLengthExcee
     message = str(error.get("message") or error.get("detail") or f"the engine answered {status}")
     # vLLM's validator words every window error this way (tests/e2e checks that it still does).
     if status == 400 and "maximum context length" in message:
-        return ContextLengthExceeded(message, str(error.get("param") or "messages"))
-    kind = "server_error" if status >= 500 else "invalid_request_error"
-    return EngineRefused(status, message, kind, error.get("param"))
+        return ContextLengthExceeded(message, prompt_field)
+    kind = INVALID_REQUEST if 400 <= status < 500 else "server_error"
+    return EngineRefused(status if status >= 400 else 502, message, kind, error.get("param"))

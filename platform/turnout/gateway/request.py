@@ -1,7 +1,8 @@
 """Reads one generation request: bytes in, a checked request out. Pure."""
 
 import json
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from turnout_router.text import needed_capabilities, prompt_text
 # 256 tokens hold those of every template tried (SmolLM2 31, Qwen2.5 with tools 158).
 TEMPLATE_TOKENS = 256
 MESSAGE_TOKENS = 16
+MAX_DEPTH = 128
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,20 @@ class GenerationRequest:
         return bool((self.fields.get("stream_options") or {}).get("include_usage"))
 
     @property
+    def prompt_field(self) -> str:
+        """The field that holds the prompt."""
+        return "messages" if self.endpoint == "chat" else "prompt"
+
+    @property
+    def max_tokens_field(self) -> str:
+        """The field that bounds the answer, by the name the client used."""
+        newer = "max_completion_tokens"
+        return newer if self.fields.get(newer) else "max_tokens"
+
+    @property
     def max_tokens(self) -> int | None:
         """The most tokens the client lets be generated, by either of OpenAI's names."""
-        asked = self.fields.get("max_completion_tokens") or self.fields.get("max_tokens")
-        return int(asked) if asked else None
+        return self.fields.get(self.max_tokens_field) or None
 
     @cached_property
     def text(self) -> str:
@@ -59,14 +71,23 @@ class GenerationRequest:
 
     @cached_property
     def prompt_tokens_at_most(self) -> int:
-        """An upper bound of the prompt's tokens: byte-level vocabularies use at most one a byte."""
+        """An upper bound of the prompt's tokens: byte-level vocabularies use at most one a byte.
+
+        JSON never spells a text shorter than it is, so the body's length bounds the messages;
+        templates spell tools out wider, so these count once more. Token ids are exact.
+        """
         if self.endpoint == "completions":
             return _longest_prompt(self.fields["prompt"])
-        messages = self.fields["messages"]
-        said = len(json.dumps(messages, ensure_ascii=False).encode("utf-8", "replace"))
         tools = self.fields.get("tools")
-        offered = len(json.dumps(tools).encode()) if tools else 0
-        return said + offered + TEMPLATE_TOKENS + MESSAGE_TOKENS * len(messages)
+        offered = len(json.dumps(tools)) if tools else 0
+        turns = MESSAGE_TOKENS * len(self.fields["messages"])
+        return len(self.raw) + offered + TEMPLATE_TOKENS + turns
+
+    @property
+    def has_token_ids(self) -> bool:
+        """Whether the prompt is token ids, counted already."""
+        prompt = self.fields.get("prompt")
+        return isinstance(prompt, list) and not any(isinstance(each, str) for each in prompt[:1])
 
     def for_engine(self, model: str) -> bytes:
         """Returns the body to send: the client's bytes, changed only where they must be.
@@ -81,24 +102,18 @@ class GenerationRequest:
         if needs_usage:
             options = self.fields.get("stream_options") or {}
             body["stream_options"] = {**options, "include_usage": True}
-        return json.dumps(body).encode()
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def parse(endpoint: Endpoint, raw: bytes, engine_fields: Collection[str]) -> GenerationRequest:
     """Checks a body; raises `MalformedJson`, `InvalidField` or `UnknownField` (the first found)."""
-    try:
-        fields = json.loads(raw, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise MalformedJson(_json_problem(error)) from None
-    if not isinstance(fields, dict):
-        raise MalformedJson(f"it is a {_JSON_NAMES[type(fields)]}")
+    fields = _json_object(raw)
     try:
         BODIES[endpoint].model_validate(fields)
     except ValidationError as error:
         raise _invalid_field(error) from None
-    known = BODIES[endpoint].model_fields.keys() | UNCHECKED_FIELDS
     for name in fields:
-        if name not in known and name not in engine_fields:
+        if name not in _KNOWN[endpoint] and name not in engine_fields:
             raise UnknownField(name[:64])
     if fields.get("stream_options") and not fields.get("stream"):
         raise InvalidField("stream_options", "only allowed when 'stream' is true")
@@ -110,6 +125,26 @@ def endpoint_of(path: str) -> Endpoint | None:
     return next((endpoint for endpoint, at in PATHS.items() if at == path), None)
 
 
+def _json_object(raw: bytes) -> dict[str, Any]:
+    """Reads a JSON object, stricter than Python: UTF-8, finite numbers, whole characters."""
+    try:
+        fields = _STRICT.decode(raw.decode())
+    except (ValueError, RecursionError) as error:
+        raise MalformedJson(_json_problem(error)) from None
+    if not isinstance(fields, dict):
+        raise MalformedJson(f"it is a {_JSON_NAMES[type(fields)]}")
+    # Both checks cost a walk: only for bodies that might fail them.
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _is_deeper(fields, MAX_DEPTH):
+        raise MalformedJson(_TOO_DEEP)
+    if (b"\\ud" in raw or b"\\uD" in raw) and _has_half_characters(fields):
+        raise MalformedJson("a \\u escape in it is half a character")
+    return fields
+
+
+_KNOWN = {
+    endpoint: body.model_fields.keys() | UNCHECKED_FIELDS for endpoint, body in BODIES.items()
+}
+_TOO_DEEP = f"it is nested deeper than {MAX_DEPTH} levels"
 _JSON_NAMES = {
     list: "list",
     str: "string",
@@ -120,8 +155,40 @@ _JSON_NAMES = {
 }
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")
+class _NotFinite(ValueError):
+    """A number that JSON does not know or a float cannot hold."""
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise _NotFinite(f"{text[:32]} is not a finite number")
+    return number
+
+
+_STRICT = json.JSONDecoder(parse_constant=_finite, parse_float=_finite)
+
+
+def _is_deeper(fields: dict[str, Any], levels: int) -> bool:
+    """Walks level by level: a recursive walk would end in the error it should prevent."""
+    level: list[Any] = [fields]
+    for _ in range(levels):
+        level = [item for each in level for item in _items(each)]
+    return any(isinstance(each, dict | list) for each in level)
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _has_half_characters(fields: dict[str, Any]) -> bool:
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _json_problem(error: Exception) -> str:
@@ -130,8 +197,10 @@ def _json_problem(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"it is not UTF-8 (byte {error.start})"
     if isinstance(error, RecursionError):
-        return "it is nested too deep"
-    return str(error)
+        return _TOO_DEEP
+    if isinstance(error, _NotFinite):
+        return str(error)
+    return "a number in it has too many digits"
 
 
 def _invalid_field(error: ValidationError) -> InvalidField:
@@ -144,7 +213,7 @@ def _invalid_field(error: ValidationError) -> InvalidField:
             break  # pydantic names the union's branch here, not a field
         else:
             path += f".{step}" if path else step
-    return InvalidField(path, first["msg"])
+    return InvalidField(path, first["msg"].removeprefix("Value error, "))
 
 
 _UNION_BRANCHES = frozenset(("str", "int", "float", "bool", "dict"))
@@ -153,7 +222,7 @@ _UNION_BRANCHES = frozenset(("str", "int", "float", "bool", "dict"))
 def _longest_prompt(prompt: str | list[Any]) -> int:
     """Returns the upper bound of the longest of a completion's prompts, in tokens."""
     if isinstance(prompt, str):
-        return len(prompt.encode("utf-8", "replace")) + 1
+        return len(prompt.encode()) + 1
     if prompt and isinstance(prompt[0], int):
         return len(prompt)
     return max((_longest_prompt(each) for each in prompt), default=1)

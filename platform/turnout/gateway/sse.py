@@ -19,11 +19,6 @@ class EventSplitter:
         *events, self._rest = (self._rest + chunk).split(_END)
         return [event + _END for event in events]
 
-    @property
-    def rest(self) -> bytes:
-        """What has come of an event that is not whole yet."""
-        return self._rest
-
 
 @dataclass(frozen=True)
 class Usage:
@@ -33,12 +28,13 @@ class Usage:
     completion_tokens: int
 
     @classmethod
-    def of(cls, answer: dict[str, Any]) -> "Usage | None":
+    def of(cls, answer: Any) -> "Usage | None":
         """Reads the `usage` of an answer or chunk; None when it has none."""
-        usage = answer.get("usage")
+        usage = answer.get("usage") if isinstance(answer, dict) else None
         if not isinstance(usage, dict):
             return None
-        return cls(int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0))
+        counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+        return cls(*(count if isinstance(count, int) else 0 for count in counts))
 
 
 def usage_of(event: bytes) -> Usage | None:
@@ -46,8 +42,11 @@ def usage_of(event: bytes) -> Usage | None:
     # Cheap test first: this runs for every token of every stream.
     if b'"choices":[]' not in event or not event.startswith(b"data: "):
         return None
-    chunk = json.loads(event[len(b"data: ") :])
-    return Usage.of(chunk) if not chunk["choices"] else None
+    try:
+        chunk = json.loads(event[len(b"data: ") :])
+    except ValueError:
+        return None
+    return Usage.of(chunk) if chunk.get("choices") == [] else None
 
 
 def error_event(body: dict[str, Any]) -> bytes:

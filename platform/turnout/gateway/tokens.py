@@ -1,6 +1,7 @@
 """Asks a replica's own tokenizer how long a prompt is, chat template included."""
 
 import json
+from typing import Any
 
 from turnout.gateway.dispatch import CountTokens
 from turnout.gateway.replicas import Replica
@@ -8,22 +9,22 @@ from turnout.gateway.request import GenerationRequest
 from turnout.gateway.transport import AnswerBroken, ReplicaUnreachable, Transport
 
 PATH = "/tokenize"
-_CHAT_FIELDS = ("messages", "tools", "chat_template_kwargs", "continue_final_message")
+_CHAT_FIELDS = (
+    *("messages", "tools", "chat_template", "chat_template_kwargs"),
+    *("add_generation_prompt", "continue_final_message", "add_special_tokens"),
+)
 
 
 def token_counter(transport: Transport) -> CountTokens:
     """Returns a function that counts a request's prompt tokens with a given replica's tokenizer.
 
-    It gives None where the replica cannot tell (gone, or a prompt it refuses): then the bound
-    stands and the engine has the last word.
+    It gives None where the replica cannot tell: it is gone, or it refuses the prompt.
     """
 
     async def count(replica: Replica, request: GenerationRequest) -> int | None:
-        body = _question(request, replica.model)
-        if body is None:
-            return None
+        body = json.dumps(_question(request, replica.model)).encode()
         try:
-            async with transport.send(replica, PATH, json.dumps(body).encode()) as answer:
+            async with transport.send(replica, PATH, body) as answer:
                 counted = json.loads(await answer.read())
                 return int(counted["count"]) if answer.status == 200 else None
         except (ReplicaUnreachable, AnswerBroken, ValueError, KeyError, TypeError):
@@ -32,11 +33,10 @@ def token_counter(transport: Transport) -> CountTokens:
     return count
 
 
-def _question(request: GenerationRequest, model: str) -> dict[str, object] | None:
+def _question(request: GenerationRequest, model: str) -> dict[str, Any]:
     if request.endpoint == "chat":
         asked = {name: request.fields[name] for name in _CHAT_FIELDS if name in request.fields}
         return {"model": model, **asked}
     prompt = request.fields["prompt"]
-    if isinstance(prompt, list) and prompt and isinstance(prompt[0], str):
-        prompt = max(prompt, key=len)
-    return {"model": model, "prompt": prompt} if isinstance(prompt, str) else None
+    longest = prompt if isinstance(prompt, str) else max(prompt, key=len)
+    return {"model": model, "prompt": longest}

@@ -1,7 +1,7 @@
 """How a request reaches a replica: straight to its own HTTP port, or through a Ray handle."""
 
-from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +10,10 @@ import aiohttp
 from turnout.errors import TurnoutError
 from turnout.gateway.replicas import Replica
 
-JSON_HEADERS = {"content-type": "application/json"}
+# "identity": a compressed answer could not be read on its way through.
+JSON_HEADERS = {"content-type": "application/json", "accept-encoding": "identity"}
+# Below uvicorn's 5 s: a connection must not be used just as the replica closes it.
+KEEP_ALIVE_S = 3.0
 
 
 class ReplicaUnreachable(TurnoutError):
@@ -61,8 +64,10 @@ class DirectTransport:
 
     def __init__(self, connect_timeout_s: float = 2.0) -> None:
         self.connect_timeout_s = connect_timeout_s
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30)
-        self._session = aiohttp.ClientSession(connector=connector, auto_decompress=False)
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S)
+        self._session = aiohttp.ClientSession(
+            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
+        )
 
     @asynccontextmanager
     async def send(self, replica: Replica, path: str, body: bytes) -> AsyncIterator[Answer]:
@@ -71,13 +76,14 @@ class DirectTransport:
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=self.connect_timeout_s)
         try:
             response = await self._session.post(
-                url, data=body, headers=JSON_HEADERS, timeout=timeout
+                url, data=body, headers=JSON_HEADERS, timeout=timeout, allow_redirects=False
             )
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ReplicaUnreachable(replica.id, type(error).__name__) from error
         try:
             content_type = response.headers.get("content-type", "application/json")
-            yield Answer(response.status, content_type, _chunks(replica.id, response))
+            async with aclosing(_chunks(replica.id, response)) as chunks:
+                yield Answer(response.status, content_type, chunks)
         finally:
             # release() would keep reading an unfinished stream; close() tells the engine to stop.
             if response.content.at_eof():
@@ -90,7 +96,7 @@ class DirectTransport:
         await self._session.close()
 
 
-async def _chunks(replica_id: str, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
+async def _chunks(replica_id: str, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
     try:
         async for chunk in response.content.iter_any():
             yield chunk

@@ -1,10 +1,11 @@
 """The folder that converted models are kept in.
 
-    <cache>/<slug>-<sha12>/         one finished model, with turnout.json
-    <cache>/.work/<slug>-<sha12>/   downloads and half-done work of the same model
-    <cache>/.locks/<slug>-<sha12>   held by the process that works on it
+    <cache>/<slug>-<sha12>/   one finished model, with turnout.json
+    <cache>/.work/<sha12>/    downloads and half-done work of the same model
+    <cache>/.locks/<sha12>    held by the process that works on it
 
-A finished folder appears by one rename, so a reader never sees half a model.
+A finished folder appears by one rename, so a reader never sees half a model. The file's hash is
+what a model is known by; the slug is for people.
 """
 
 import json
@@ -46,17 +47,26 @@ def folder_name(source: PackageSource) -> str:
     """`<slug>-<sha12>`: the file's name made safe, and the start of its hash."""
     stem = source.file.removesuffix(".gguf").lower()
     slug = re.sub(r"[^a-z0-9.]+", "-", stem).strip("-.")
-    return f"{slug or 'model'}-{source.sha256[:12]}"
+    return f"{slug or 'model'}-{work_name(source)}"
 
 
-def finished(folder: Path) -> bool:
-    """Whether the folder is a model that this version's converter finished."""
-    return _record(folder).get("layout") == LAYOUT
+def work_name(source: PackageSource) -> str:
+    """What locks and work folders are called: the first 12 digits of the hash."""
+    return source.sha256[:12]
+
+
+def finished_model(cache: Path, source: PackageSource) -> Path | None:
+    """The folder that this version's converter made of the source's file, if there is one."""
+    for folder in sorted(cache.glob(f"*-{work_name(source)}")):
+        record = _record(folder)
+        if record.get("sha256") == source.sha256 and record.get("layout") == LAYOUT:
+            return folder
+    return None
 
 
 def models(cache: Path) -> list[CachedModel]:
     """All finished models, by name."""
-    folders = sorted(path for path in cache.glob("*") if finished(path))
+    folders = sorted(path for path in cache.glob("*") if _record(path).get("layout") == LAYOUT)
     return [
         CachedModel(folder.name, str(_record(folder).get("source")), folder_bytes(folder), folder)
         for folder in folders
@@ -66,10 +76,9 @@ def models(cache: Path) -> list[CachedModel]:
 @contextmanager
 def locked(cache: Path, name: str) -> Iterator[Path]:
     """Hold the model's lock, waiting for it, and give its work folder."""
-    work = cache / ".work" / name
-    work.mkdir(parents=True, exist_ok=True)
     with _lock(cache, name):
-        work.mkdir(parents=True, exist_ok=True)  # its last holder may have removed it
+        work = cache / ".work" / name
+        work.mkdir(parents=True, exist_ok=True)
         yield work
 
 

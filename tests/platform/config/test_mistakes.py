@@ -427,6 +427,16 @@ def test_five_mistakes_give_five_problems_in_the_order_of_the_file(small_file: s
     ]
 
 
+def test_a_mistake_in_one_key_hides_none_in_the_others_of_the_same_model(small_file: str) -> None:
+    broken = small_file.replace("tensor_parallel_size: 2", "tensor_parallel_size: 4")
+    broken = broken.replace("model: huge\n", "model: huge\n      seed: 1\n      replica_cpus: -1\n")
+    assert [problem.path for problem in problems_of(broken)] == [
+        f"{HUGE}.seed",
+        f"{HUGE}.replica_cpus",
+        f"{HUGE}.tensor_parallel_size",
+    ]
+
+
 def test_a_model_unknown_here_is_named_in_a_note(small_file: str) -> None:
     findings = check(parse(small_file), FACTS)
     assert len(findings.notes) == 1

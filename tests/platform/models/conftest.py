@@ -133,7 +133,9 @@ def make_wheel(index: Path) -> MakeWheel:
             for member, content in files.items():
                 wheel.writestr(member, content)
             info = f"{name}-1.0.dist-info"
-            wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+            wheel.writestr(
+                f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+            )
             wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
             wheel.writestr(f"{info}/RECORD", "")
         return path

@@ -26,9 +26,7 @@ def test_without_grouped_queries_each_head_has_its_own_keys() -> None:
 
 def test_a_multimodal_config_keeps_its_numbers_in_text_config() -> None:
     config = {"architectures": ["Gemma3ForConditionalGeneration"], "text_config": QWEN}
-    assert facts_from_config(config) == ModelFacts(
-        "Gemma3ForConditionalGeneration", 14, 2, 32768
-    )
+    assert facts_from_config(config) == ModelFacts("Gemma3ForConditionalGeneration", 14, 2, 32768)
 
 
 @pytest.mark.parametrize(
