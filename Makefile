@@ -64,8 +64,9 @@ lock: setup ## Resolve the lock files anew
 	    $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX) --index-strategy unsafe-best-match); \
 	done
 
-bench-gateway-path: setup ## Gateway overhead: direct path against handle path, in one run
-	$(BIN)/python -m turnout_load.gateway_path
+bench-gateway-path: setup ## What the gateway adds, direct path against handle path (after make up)
+	@$(BIN)/turnout status --json | $(BIN)/python -m turnout_load.gateway_path --status - \
+	  --out docs/results/gateway-path.json
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -44,9 +44,8 @@ def bounded(text: str) -> str:
     if len(text) > MAX_BYTES:
         text = text[:half] + text[-half:]
     data = text.encode("utf-8", "replace")
-    if len(data) > MAX_BYTES:
-        data = data[:half] + data[-half:]
-    return data.decode("utf-8", "ignore")
+    parts = [data] if len(data) <= MAX_BYTES else [data[:half], data[-half:]]
+    return "".join(part.decode("utf-8", "ignore") for part in parts)
 
 
 def _last_user_text(messages: object) -> str:

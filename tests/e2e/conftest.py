@@ -17,7 +17,8 @@ import psutil
 import pytest
 import yaml
 
-from turnout.cluster.processes import listening, processes_of
+from turnout.cluster.engines import engine_addresses
+from turnout.cluster.processes import processes_of
 from turnout.cluster.run_dir import Run, RunDir
 
 REPOSITORY = Path(__file__).parents[2]
@@ -89,17 +90,8 @@ class System:
         return found
 
     def replica_url(self, model: str) -> str:
-        """Returns the address of a model's own HTTP port, found among the run's open ports."""
-        for host, port, _pid in listening(processes_of(self.run.id)):
-            url = f"http://{host}:{port}"
-            try:
-                answer = httpx.get(f"{url}/v1/models", timeout=2)
-                models = {entry["id"] for entry in answer.json()["data"]}
-            except (httpx.HTTPError, ValueError, KeyError, TypeError):
-                continue
-            if models == {model} and answer.headers.get("x-turnout-model") is None:
-                return url
-        raise AssertionError(f"no replica of {model} listens")
+        """Returns the address of a model's own HTTP port."""
+        return engine_addresses(processes_of(self.run.id))[model][0]
 
     def running_requests(self, model: str) -> float:
         """Returns how many requests a model's engine is running, as it says itself."""
@@ -116,7 +108,7 @@ def _title(process: psutil.Process) -> str:
 @pytest.fixture(scope="session")
 def system() -> Iterator[System]:
     """Brings the local deployment up in float32; takes it down at the end whatever happened."""
-    folder = Path(tempfile.mkdtemp(prefix="turnout-e2e-"))
+    folder = Path(tempfile.mkdtemp(prefix="t-", dir="/tmp"))  # short: sockets lie below it
     settings = yaml.safe_load((REPOSITORY / "deployments/local.yaml").read_text())
     settings["http_options"]["port"] = HTTP_PORT
     for application in settings["applications"][1:]:
@@ -125,10 +117,10 @@ def system() -> Iterator[System]:
         application["args"]["engine_args"].pop("override_generation_config", None)
     environment = {
         **os.environ,
-        "TURNOUT_RUN_DIR": str(folder / "run"),
+        "TURNOUT_RUN_DIR": str(folder / "r"),
         "TURNOUT_DASHBOARD_PORT": str(DASHBOARD_PORT),
     }
-    started = System(folder / "config.yaml", environment, RunDir(folder / "run"))
+    started = System(folder / "config.yaml", environment, RunDir(folder / "r"))
     started.write(settings)
     try:
         started.up_output = started.command("turnout", "up", str(started.config))

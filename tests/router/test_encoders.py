@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ TEXTS = ["What is the capital of France?", "2 + 2 = 4", "你好 😀", "def f(x)
 
 
 @pytest.mark.slow
-def test_static_vectors_equal_those_of_sentence_transformers():
+def test_static_vectors_equal_those_of_sentence_transformers() -> None:
     """Run in a process of its own: sentence-transformers' import warns and takes seconds."""
     script = f"""
 import warnings; warnings.simplefilter("ignore")
@@ -27,7 +28,7 @@ np.testing.assert_allclose(ours.encode({TEXTS!r}), vectors, atol=1e-6)
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_loading_the_router_imports_neither_torch_nor_scikit_learn():
+def test_loading_the_router_imports_neither_torch_nor_scikit_learn() -> None:
     script = """
 import sys
 from turnout_router.router import Router
@@ -38,21 +39,23 @@ sys.exit(str(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-def test_an_empty_text_is_the_zero_vector():
+def test_an_empty_text_is_the_zero_vector() -> None:
     assert not StaticEncoder.load().encode([""]).any()
 
 
-def test_an_encoder_whose_distribution_is_absent_says_what_to_install(monkeypatch):
+def test_an_encoder_whose_distribution_is_absent_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(encoders, "STATIC_DISTRIBUTION", "not-installed-anywhere")
     with pytest.raises(EncoderMissing, match="pip install not-installed-anywhere"):
         load_encoder("static")
 
 
-def test_a_minilm_folder_without_a_model_is_refused(tmp_path):
+def test_a_minilm_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EncoderMissing, match=r"modules\.json"):
         MiniLmEncoder.load(tmp_path)
 
 
-def test_vectors_of_many_texts_are_those_of_each():
+def test_vectors_of_many_texts_are_those_of_each() -> None:
     encoder = StaticEncoder.load()
     np.testing.assert_array_equal(encoder.encode(TEXTS)[1], encoder.encode(TEXTS[1:2])[0])

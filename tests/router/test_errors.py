@@ -18,7 +18,7 @@ EXAMPLES = [
 ]
 
 
-def test_every_error_has_an_example_here():
+def test_every_error_has_an_example_here() -> None:
     leaves = {
         cls
         for _, cls in inspect.getmembers(errors, inspect.isclass)
@@ -28,14 +28,14 @@ def test_every_error_has_an_example_here():
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-def test_errors_survive_pickling_with_their_values(error):
+def test_errors_survive_pickling_with_their_values(error: errors.RouterError) -> None:
     copy = pickle.loads(pickle.dumps(error))
     assert type(copy) is type(error)
     assert vars(copy) == vars(error)
     assert str(copy) == str(error)
 
 
-def test_nothing_fits_says_what_was_asked_and_what_there_is():
+def test_nothing_fits_says_what_was_asked_and_what_there_is() -> None:
     message = str(errors.NothingFits(9000, 100, 8192))
     assert "9000" in message
     assert "100" in message

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from turnout_router.errors import OutcomesInvalid
@@ -6,18 +8,18 @@ from turnout_router.outcomes import Outcome, read_outcomes
 HEADER = "id,subject,prompt,strong,weak,clean\n"
 
 
-def write(tmp_path, text):
+def write(tmp_path: Path, text: str) -> Path:
     path = tmp_path / "outcomes.csv"
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def test_rows_that_are_not_clean_are_dropped(tmp_path):
+def test_rows_that_are_not_clean_are_dropped(tmp_path: Path) -> None:
     path = write(tmp_path, HEADER + "0,law,kept,1,0,1\n1,law,dropped,1,1,0\n")
     assert read_outcomes(path) == [Outcome("kept", "law", 1, 0)]
 
 
-def test_a_file_without_subjects_gets_the_given_one(tmp_path):
+def test_a_file_without_subjects_gets_the_given_one(tmp_path: Path) -> None:
     path = write(tmp_path, "prompt,strong,weak\nq,1,0\n")
     assert read_outcomes(path, "gsm8k")[0].subject == "gsm8k"
 
@@ -30,21 +32,23 @@ def test_a_file_without_subjects_gets_the_given_one(tmp_path):
         (HEADER + "0,law,q,0.5,1,1\n", "row 2: strong is '0.5', not 0 or 1"),
     ],
 )
-def test_a_malformed_file_is_refused_with_file_column_and_row(tmp_path, text, message):
+def test_a_malformed_file_is_refused_with_file_column_and_row(
+    tmp_path: Path, text: str, message: str
+) -> None:
     with pytest.raises(OutcomesInvalid, match=message):
         read_outcomes(write(tmp_path, text))
 
 
-def test_a_missing_file_is_named(tmp_path):
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(OutcomesInvalid, match=r"none\.csv: there is no such file"):
         read_outcomes(tmp_path / "none.csv")
 
 
-def test_a_question_stands_without_its_answer_options():
+def test_a_question_stands_without_its_answer_options() -> None:
     prompt = "Which is a prime?\nA. 4\nB. 5\nC. 6\nD. 8\nAnswer:"
     assert Outcome(prompt, "maths", 1, 1).question == "Which is a prime?"
 
 
-def test_near_duplicates_share_a_group():
+def test_near_duplicates_share_a_group() -> None:
     one, two = "Which is  a prime?\nA. 4\nB. 5\nAnswer:", "which is a prime\nA. 7\nB. 8\nAnswer:"
     assert Outcome(one, "", 1, 1).group == Outcome(two, "", 1, 1).group

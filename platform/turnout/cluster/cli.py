@@ -1,5 +1,6 @@
 """`turnout up | down | status | logs | env`."""
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Annotated
@@ -7,11 +8,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from turnout.cluster.engines import engine_addresses
 from turnout.cluster.errors import NotRunning, ServeRefused
 from turnout.cluster.processes import listening, memory_bytes, processes_of
 from turnout.cluster.progress import Progress
 from turnout.cluster.ray_head import auth_environment
-from turnout.cluster.report import ready_text, status_text
+from turnout.cluster.report import addresses, ready_text, status_text
 from turnout.cluster.run_dir import RunDir
 from turnout.cluster.serve_api import ServeApi
 
@@ -47,11 +49,19 @@ def down_command() -> None:
     console.print(f"stopped {ended} processes")
 
 
-def status_command() -> None:
-    """Show applications, pools, processes, memory and ports of the running deployment."""
+def status_command(
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Only where everything is, as JSON.")
+    ] = False,
+) -> None:
+    """Show applications, pools, engines, processes, memory and ports of what runs."""
     run_dir = RunDir()
     run = run_dir.run()
     processes = processes_of(run.id)
+    engines = engine_addresses(processes)
+    if as_json:
+        typer.echo(json.dumps(addresses(run, run_dir, engines), indent=2))
+        return
     try:
         states = ServeApi(run.dashboard, run_dir.token()).applications()
     except ServeRefused as error:
@@ -60,6 +70,7 @@ def status_command() -> None:
     ports = listening(processes)
     beyond = sorted({f"{host}:{port}" for host, port, _ in ports if host not in _LOOPBACK})
     facts = {
+        **{f"{model} engine": ", ".join(at) for model, at in sorted(engines.items())},
         "processes": str(len(processes)),
         "memory": f"{memory_bytes(processes) / 2**30:.2f} GiB (PSS)",
         "ports": f"{len(ports)} on 127.0.0.1; beyond it: {', '.join(beyond) or 'none'}",

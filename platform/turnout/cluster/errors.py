@@ -3,6 +3,7 @@
 ClusterError
 ├── PortTaken           another process holds a port
 ├── NotRunning          there is no cluster of ours
+├── RunDirTooLong       the run folder's path is too long for sockets
 ├── RayDidNotStart      `ray start` failed
 ├── ServeRefused        Serve's REST API answered with an error
 ├── DeployFailed        an application failed to start
@@ -37,6 +38,20 @@ class NotRunning(ClusterError):
 
     def __str__(self) -> str:
         return "nothing is running: start it with `turnout up`"
+
+
+class RunDirTooLong(ClusterError):
+    """The run folder's path leaves no room for the sockets below it."""
+
+    def __init__(self, path: str, limit_bytes: int) -> None:
+        super().__init__(path, limit_bytes)
+        self.path, self.limit_bytes = path, limit_bytes
+
+    def __str__(self) -> str:
+        return (
+            f"the run folder {self.path} is longer than {self.limit_bytes} bytes, and unix sockets "
+            "lie below it: set TURNOUT_RUN_DIR to a shorter path"
+        )
 
 
 class RayDidNotStart(ClusterError):

@@ -28,6 +28,17 @@ stop       turnout down
 """
 
 
+def addresses(run: Run, run_dir: RunDir, engines: dict[str, list[str]]) -> dict[str, object]:
+    """Returns where everything of a running deployment is, for other programs."""
+    return {
+        "url": run.url,
+        "dashboard": run.dashboard,
+        "token_file": str(run_dir.token_path),
+        "config": run.config,
+        "engines": engines,
+    }
+
+
 def status_text(run: Run, states: list[ApplicationStatus], facts: dict[str, str]) -> str:
     """Returns the running deployment as lines: applications, pools, then facts."""
     lines = [f"{run.url}/v1 since {run.started_at}, from {run.config}", ""]
@@ -37,5 +48,5 @@ def status_text(run: Run, states: list[ApplicationStatus], facts: dict[str, str]
             lines.append(f"  {pool.name:<14} {pool.status}  {pool.running}/{pool.target} replicas")
             if pool.message:
                 lines.append(f"    {pool.message.strip().splitlines()[-1]}")
-    lines += ["", *(f"{name:<11} {value}" for name, value in facts.items())]
+    lines += ["", *(f"{name:<13} {value}" for name, value in facts.items())]
     return "\n".join(lines)

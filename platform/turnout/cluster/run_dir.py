@@ -6,7 +6,10 @@ import secrets
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from turnout.cluster.errors import NotRunning
+from turnout.cluster.errors import NotRunning, RunDirTooLong
+
+MAX_PATH_BYTES = 27
+"""HAProxy's socket lies 80 bytes deeper, below a 56-digit node id; 107 is a socket path's limit."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,12 @@ class RunDir:
         self.path = path or Path(os.environ.get("TURNOUT_RUN_DIR") or default)
 
     def create(self) -> None:
-        """Makes the folder, for this user alone; raises PermissionError if it is another's."""
+        """Makes the folder, for this user alone.
+
+        Raises `RunDirTooLong`, or PermissionError if the folder is another user's.
+        """
+        if len(os.fsencode(self.path)) > MAX_PATH_BYTES:
+            raise RunDirTooLong(str(self.path), MAX_PATH_BYTES)
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self.path.stat().st_uid != os.getuid():
             raise PermissionError(f"{self.path} belongs to another user: set TURNOUT_RUN_DIR")
@@ -64,7 +72,7 @@ class RunDir:
     @property
     def haproxy(self) -> Path:
         """HAProxy's configuration, state and socket."""
-        return self.path / "haproxy"
+        return self.path / "h"
 
     @property
     def logs(self) -> Path:

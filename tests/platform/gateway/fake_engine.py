@@ -32,6 +32,7 @@ class FakeEngine:
         self.model = model
         self.received: list[tuple[str, bytes]] = []
         self.headers: list[dict[str, str]] = []
+        self.connections: list[int] = []  # the client's port, per request
         self.running = 0
         self.most_running = 0
         # Knobs.
@@ -63,6 +64,7 @@ class FakeEngine:
                 break
         self.received.append((scope["path"], body))
         self.headers.append({k.decode(): v.decode() for k, v in scope["headers"]})
+        self.connections.append(scope["client"][1])
         self.running += 1
         self.most_running = max(self.most_running, self.running)
         work = asyncio.create_task(self._respond(scope["path"], json.loads(body), send))

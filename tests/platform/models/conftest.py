@@ -58,13 +58,15 @@ class Run:
 class Runner:
     """Calls ensure_model in processes of its own."""
 
-    def start(self, cache: Path, *sources: str, before: tuple[str, ...] = ()) -> subprocess.Popen:
+    def start(
+        self, cache: Path, *sources: str, before: tuple[str, ...] = ()
+    ) -> subprocess.Popen[str]:
         command = [*before, sys.executable, "-c", RUNNER, str(cache), *sources]
         return subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
 
-    def finish(self, process: subprocess.Popen) -> Run:
+    def finish(self, process: subprocess.Popen[str]) -> Run:
         output, _ = process.communicate(timeout=120)
         return Run(output)
 

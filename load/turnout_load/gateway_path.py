@@ -1,0 +1,164 @@
+"""What the gateway adds to a request at concurrency 1: its direct path against its handle path.
+
+In one run, in rounds: the same request straight to the replica and through the gateway, in turn;
+between half-rounds the gateway's `transport` is changed through Serve's REST API, as an operator
+would. Reports the median and p99 of each way and the medians' differences, in milliseconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import yaml
+
+TRANSPORTS = ("direct", "handle")
+WARM_UP = 5
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where to measure and how to switch the gateway's transport."""
+
+    gateway: str
+    replica: str
+    serve_api: str
+    token: str
+    config: dict[str, Any]
+    request: dict[str, Any]
+
+
+def target_of(status: dict[str, Any], model: str) -> Target:
+    """Reads what `turnout status --json` says, with a request that makes the engine do little."""
+    return Target(
+        gateway=status["url"],
+        replica=status["engines"][model][0],
+        serve_api=status["dashboard"],
+        token=Path(status["token_file"]).read_text().strip(),
+        config=yaml.safe_load(Path(status["config"]).read_text()),
+        request={
+            "model": model,
+            "messages": [{"role": "user", "content": "Say yes."}],
+            "max_tokens": 1,
+            "temperature": 0,
+        },
+    )
+
+
+async def set_transport(session: aiohttp.ClientSession, target: Target, transport: str) -> None:
+    """Redeploys the file with another `transport`, and waits until the gateway has taken it."""
+    settings = target.config["applications"][0]["deployments"][0]["user_config"]
+    settings["transport"] = transport
+    headers = {"authorization": f"Bearer {target.token}"}
+    url = f"{target.serve_api}/api/serve/applications/"
+    async with session.put(url, json=target.config, headers=headers) as answer:
+        answer.raise_for_status()
+    await asyncio.sleep(1.0)
+    while True:
+        async with session.get(url, headers=headers) as answer:
+            applications = (await answer.json())["applications"]
+        if all(each["status"] == "RUNNING" for each in applications.values()):
+            return
+        await asyncio.sleep(0.2)
+
+
+async def timed_ms(session: aiohttp.ClientSession, base: str, request: dict[str, Any]) -> float:
+    """Returns the milliseconds from sending a request to the answer's last byte."""
+    started_ns = time.perf_counter_ns()
+    async with session.post(f"{base}/v1/chat/completions", json=request) as answer:
+        await answer.read()
+        answer.raise_for_status()
+    return (time.perf_counter_ns() - started_ns) / 1e6
+
+
+async def measure(target: Target, rounds: int, pairs: int) -> dict[str, dict[str, list[float]]]:
+    """Returns milliseconds by transport and way (`replica`, `gateway`)."""
+    taken: dict[str, dict[str, list[float]]] = {
+        transport: {"replica": [], "gateway": []} for transport in TRANSPORTS
+    }
+    async with aiohttp.ClientSession() as session:
+        for _ in range(rounds):
+            for transport in TRANSPORTS:
+                await set_transport(session, target, transport)
+                for number in range(WARM_UP + pairs):
+                    for way, base in (("replica", target.replica), ("gateway", target.gateway)):
+                        milliseconds = await timed_ms(session, base, target.request)
+                        if number >= WARM_UP:
+                            taken[transport][way].append(milliseconds)
+    return taken
+
+
+def summary(taken: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
+    """Returns medians, p99 and what the gateway added, by transport. Pure."""
+    return {
+        transport: {
+            "requests": len(ways["gateway"]),
+            **{f"{way}_p50_ms": round(statistics.median(ms), 3) for way, ms in ways.items()},
+            **{f"{way}_p99_ms": round(_p99(ms), 3) for way, ms in ways.items()},
+            "added_p50_ms": round(
+                statistics.median(ways["gateway"]) - statistics.median(ways["replica"]), 3
+            ),
+            "added_paired_p50_ms": round(
+                statistics.median(
+                    through - straight
+                    for straight, through in zip(ways["replica"], ways["gateway"], strict=True)
+                ),
+                3,
+            ),
+        }
+        for transport, ways in taken.items()
+    }
+
+
+def _p99(values: Sequence[float]) -> float:
+    return statistics.quantiles(values, n=100, method="inclusive")[98]
+
+
+def environment() -> dict[str, Any]:
+    """Returns what a reader needs to judge the figures."""
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+    )
+    return {
+        "commit": commit.stdout.strip(),
+        "cpus": os.cpu_count(),
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "ray": version("ray"),
+    }
+
+
+def main() -> None:
+    """Measures and writes the result as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--status", type=argparse.FileType(), required=True, help="`turnout status --json`, - reads"
+    )
+    parser.add_argument("--model", default="small")
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--pairs", type=int, default=40, help="requests of each way a half-round")
+    parser.add_argument("--out", type=Path, help="where to write the JSON")
+    options = parser.parse_args()
+    target = target_of(json.load(options.status), options.model)
+    taken = asyncio.run(measure(target, options.rounds, options.pairs))
+    result = {"environment": environment(), "transports": summary(taken)}
+    text = json.dumps(result, indent=2)
+    print(text)
+    if options.out:
+        options.out.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

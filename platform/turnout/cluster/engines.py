@@ -1,0 +1,31 @@
+"""Finds the engines' own HTTP ports among the open ports of the run's processes."""
+
+import json
+from collections.abc import Iterable
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import psutil
+
+from turnout.cluster.processes import listening
+
+
+def engine_addresses(processes: Iterable[psutil.Process]) -> dict[str, list[str]]:
+    """Returns each model's replica addresses on this machine, asking each open port."""
+    replicas = [process for process in processes if process.name().startswith("ray::ServeRepli")]
+    found: dict[str, list[str]] = {}
+    for host, port, _pid in listening(replicas):
+        if model := _model_at(address := f"http://{host}:{port}"):
+            found.setdefault(model, []).append(address)
+    return found
+
+
+def _model_at(address: str) -> str | None:
+    """Returns the model that vLLM's API at this address serves; None where there is no such API."""
+    try:
+        with urlopen(f"{address}/v1/models", timeout=2) as answer:
+            is_gateway = answer.headers.get("x-turnout-model") is not None
+            models = json.loads(answer.read())["data"]
+            return None if is_gateway else str(models[0]["id"])
+    except (URLError, OSError, ValueError, LookupError, TypeError):
+        return None
