@@ -19,7 +19,7 @@ from turnout.gateway.transport import (
     ReplicaUnreachable,
 )
 
-Handles = Callable[[str, str], DeploymentHandle[Any] | None]
+Handles = Callable[[str, str], DeploymentHandle[Any]]
 
 
 class HandleTransport:
@@ -32,8 +32,6 @@ class HandleTransport:
     async def send(self, replica: Replica, path: str, body: bytes) -> AsyncIterator[Answer]:
         """Yields the answer; leaving early cancels the call and with it the engine's work."""
         handle = self._handles(replica.model, replica.market)
-        if handle is None:
-            raise ReplicaUnreachable(replica.id, "its application is gone")
         parts: Any = handle.options(method_name="asgi", stream=True).remote(path, body)
         try:
             status, headers = await anext(parts)

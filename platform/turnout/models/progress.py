@@ -28,11 +28,11 @@ def ignore(_: Progress) -> None:
 
 
 def folder_bytes(folder: Path) -> int:
-    """Size of all files below a folder that may change meanwhile; symbolic links count nothing."""
+    """Size of all files below a folder that may change meanwhile."""
     total = 0
     for path in folder.rglob("*"):
         try:
-            total += 0 if path.is_symlink() or path.is_dir() else path.stat().st_size
+            total += 0 if path.is_dir() else path.stat().st_size
         except FileNotFoundError:  # moved or deleted since the listing
             continue
     return total

@@ -43,6 +43,7 @@ class FakeEngine:
         self.ends_after: int | None = None  # events after which the stream ends in good order
         self.answer: tuple[int, bytes] | None = None  # instead of generating
         self.count: int | None = 7  # what /tokenize says; None: it refuses
+        self.count_delay_s = 0.0
         self.pieces: Pieces = whole  # how one event is cut into TCP writes
         self.joins_last_events = False  # the finish, usage and [DONE] events in one write
         self.stalls = False  # never answers
@@ -84,6 +85,7 @@ class FakeEngine:
         if self.stalls:
             await asyncio.Event().wait()
         if path == "/tokenize":
+            await asyncio.sleep(self.count_delay_s)
             await _send_json(send, *self._tokenized())
         elif self.answer is not None:
             await _send_json(send, *self.answer)

@@ -112,7 +112,7 @@ async def test_every_answer_says_who_what_and_how_long(system: System) -> None:
     [("mine-1", True), ("a" * 128, True), ("a" * 129, False), ("with space", False), ("é", False)],
 )
 async def test_a_plain_request_id_comes_back(system: System, sent: str, comes_back: bool) -> None:
-    headers = {"x-request-id": sent.encode("latin-1")}
+    headers = {b"x-request-id": sent.encode("latin-1")}
     answer = await system.client.get("/healthz", headers=headers)
     assert (answer.headers["x-request-id"] == sent) is comes_back
 

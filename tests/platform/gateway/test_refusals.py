@@ -136,7 +136,7 @@ async def test_a_million_wrong_items_are_refused_by_the_first(system: System) ->
 
 @pytest.mark.parametrize("field", ["priority", "guided_json", "x" * 1000])
 async def test_an_unknown_field_is_named(system: System, field: str) -> None:
-    error = error_of(await system.chat(**{field: 1}))
+    error = error_of(await system.post({"model": "small", "messages": HI, field: 1}))
     assert (error["code"], error["param"]) == ("unknown_parameter", field[:64])
 
 

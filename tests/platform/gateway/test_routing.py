@@ -169,6 +169,16 @@ async def test_running_requests_end_under_the_settings_they_began_with(
     assert stream.content == b"".join(small.events(CHAT, {}))
 
 
+async def test_settings_changed_amid_a_decision_do_not_touch_it(
+    system: System, small: FakeEngine
+) -> None:
+    small.count_delay_s = 0.1
+    deciding = asyncio.create_task(system.post(saying("easy " * 600, "small")))
+    await eventually(lambda: small.running == 1)
+    system.configure(models={"large": MODELS["large"]}, router=None)
+    assert (await deciding).status_code == 200
+
+
 async def test_a_new_alias_and_threshold_count_at_once(system: System) -> None:
     assert (await system.chat("brandnew")).status_code == 404
     renamed = {**MODELS, "small": {**MODELS["small"], "aliases": ["brandnew"]}}

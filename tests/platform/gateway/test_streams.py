@@ -104,15 +104,18 @@ async def test_the_openai_client_reads_answers_streams_and_errors(
     system: System, small: FakeEngine
 ) -> None:
     async with openai.AsyncOpenAI(
-        base_url=f"{system.url}/v1", api_key="any", http_client=system.client, max_retries=0
+        base_url=f"{system.url}/v1", api_key="any", max_retries=0
     ) as client:
         ask: Any = {"model": "auto", "messages": [{"role": "user", "content": "easy"}]}
         whole = await client.chat.completions.create(**ask)
         assert whole.choices[0].message.content == "Grüße an 世界 🙂"
-        stream = await client.chat.completions.create(**ask, stream=True, stream_options=USAGE)
+        stream = await client.chat.completions.create(
+            **ask, stream=True, stream_options={"include_usage": True}
+        )
         chunks = [chunk async for chunk in stream]
         text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
         assert text == "Grüße an 世界 🙂"
+        assert chunks[-1].usage is not None
         assert chunks[-1].usage.prompt_tokens == 11
         with pytest.raises(openai.NotFoundError, match="models here: auto, small, large, tiny"):
             await client.chat.completions.create(**{**ask, "model": "gpt-9"})

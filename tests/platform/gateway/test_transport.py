@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
+import socket
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import pytest
@@ -54,27 +55,20 @@ async def test_a_connection_left_amid_a_stream_is_closed(system: System, small: 
 
 
 async def test_a_replica_that_does_not_accept_in_time_is_unreachable() -> None:
-    """A listener whose queue is full answers no further connection."""
-    server = await asyncio.start_server(lambda r, w: None, "127.0.0.1", 0, start_serving=False)
-    sock = server.sockets[0]
-    sock.listen(0)
-    port = sock.getsockname()[1]
-    waiting = [asyncio.create_task(asyncio.open_connection("127.0.0.1", port)) for _ in range(8)]
-    await asyncio.sleep(0.05)
-    transport = DirectTransport(connect_timeout_s=0.1)
-    replica = Replica("r", "small", "reserved", f"http://127.0.0.1:{port}", 1)
-    with pytest.raises(ReplicaUnreachable, match="replica r is unreachable"):
-        async with transport.send(replica, "/v1/completions", b"{}"):
-            pass
-    await transport.close()
-    for task in waiting:
-        task.cancel()
-    opened = await asyncio.gather(*waiting, return_exceptions=True)
-    for each in opened:
-        if isinstance(each, tuple):
-            each[1].transport.abort()
-    server.close()
-    await asyncio.sleep(0)
+    """A listener that never accepts, its queue full, leaves a new connection waiting."""
+    with socket.socket() as sock, ExitStack() as queue:
+        sock.bind(("127.0.0.1", 0))
+        sock.listen(0)
+        for _ in range(4):
+            waiting = queue.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(sock.getsockname())
+        transport = DirectTransport(connect_timeout_s=0.1)
+        address = "http://{}:{}".format(*sock.getsockname())
+        with pytest.raises(ReplicaUnreachable, match="replica r is unreachable"):
+            async with transport.send(Replica("r", "m", "spot", address, 1), "/x", b"{}"):
+                pass
+        await transport.close()
 
 
 @pytest.mark.parametrize("address", [None, "nonsense", "http://", "http://127.0.0.1:1"])
