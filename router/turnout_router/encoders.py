@@ -87,8 +87,11 @@ class MiniLmEncoder:
         if not (path / "modules.json").is_file():
             remedy = "name a folder that holds modules.json and the model's weights"
             raise EncoderMissing("minilm", str(path), remedy)
+        import torch  # noqa: PLC0415 (costs seconds)
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415 (costs seconds)
 
+        # of the whole process; on busy cores two threads waited for each other: 1 s a text, not 0.1
+        torch.set_num_threads(1)
         return cls(SentenceTransformer(str(path), device="cpu", local_files_only=True))
 
     def encode(self, texts: Sequence[str]) -> Floats:

@@ -86,13 +86,11 @@ def logs_command(
 ) -> None:
     """Show the logs of the applications' replicas and of the Serve controller."""
     folder = RunDir().logs / "serve"
-    files = sorted(folder.glob(f"*{application}*.log"), key=lambda file: file.stat().st_mtime)
+    if not folder.exists():
+        raise NotRunning
+    files = sorted(file for file in folder.glob("*.log") if application in file.name)
     if not files:
-        raise (
-            NotRunning
-            if not folder.exists()
-            else typer.BadParameter(f"no log of '{application}' in {folder}")
-        )
+        raise typer.BadParameter(f"no log of '{application}' in {folder}")
     command = ["tail", f"--lines={lines}", *(["--follow"] if follow else []), "--verbose", "--"]
     subprocess.run([*command, *map(str, files)], check=False)
 

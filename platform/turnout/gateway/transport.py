@@ -85,11 +85,9 @@ class DirectTransport:
             async with aclosing(_chunks(replica.id, response)) as chunks:
                 yield Answer(response.status, content_type, chunks)
         finally:
-            # release() would keep reading an unfinished stream; close() tells the engine to stop.
-            if response.content.at_eof():
-                response.release()
-            else:
-                response.close()
+            # A whole answer has given its connection back already; of any other, closing the
+            # connection tells the engine to stop.
+            response.close()
 
     async def close(self) -> None:
         """Closes every pooled connection."""

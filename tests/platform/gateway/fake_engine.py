@@ -183,5 +183,7 @@ def error_body(message: str, code: int = 400, param: str | None = None) -> bytes
 
 async def _send_json(send: Any, status: int, data: bytes) -> None:
     head = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(data))]
+    if 300 <= status < 400:
+        head.append((b"location", b"/elsewhere"))
     await send({"type": "http.response.start", "status": status, "headers": head})
     await send({"type": "http.response.body", "body": data})
