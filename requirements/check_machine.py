@@ -1,4 +1,4 @@
-"""Refuses, in a sentence, a machine that the lock files were not resolved for (any Python runs this)."""
+"""Refuses, in a sentence, a machine that the lock files were not resolved for."""
 
 import platform
 import sys

@@ -127,7 +127,7 @@ def system() -> Iterator[System]:
         yield started
     finally:
         subprocess.run([TURNOUT, "down"], env=environment, check=False, capture_output=True)
-        os.environ.get("KEEP") or shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

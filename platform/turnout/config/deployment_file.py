@@ -46,8 +46,8 @@ class GatewayApplication(Application):
 class PoolDeployment(Deployment):
     """Replica bounds of one pool; write them as `autoscaling_config` from the start.
 
-    Changed bounds restart no engine. Going from `num_replicas` to `autoscaling_config` or back does:
-    Ray hashes the list of autoscaling policies along with the `args`.
+    Changed bounds restart no engine. Going from `num_replicas` to `autoscaling_config` or back
+    does: Ray hashes the list of autoscaling policies along with the `args`.
     """
 
     name: Market = Field(description="The pool's market.")

@@ -68,10 +68,10 @@ class Dispatcher:
 
         A prompt that no tokenizer could count is taken to fit: the engine has the last word.
         """
-        if request.has_token_ids:
-            return {}
         at_most = request.prompt_tokens_at_most + (request.max_tokens or output_tokens)
         unsure = [each for each in candidates if each.is_ready and at_most > each.context_window]
+        if not unsure or request.has_token_ids:
+            return {}
         counts = await asyncio.gather(
             *(
                 self._count_tokens(random.choice(self._replicas(each.name)), request)

@@ -61,10 +61,11 @@ def test_another_runs_processes_are_left_alone(run_id: str) -> None:
 
 
 def test_a_process_that_ignores_sigterm_is_killed_after_the_grace(run_id: str) -> None:
-    start(run_id, STUBBORN)
+    stubborn = start(run_id, STUBBORN)
     wait_for(run_id, 1)
     time.sleep(0.3)  # until it ignores the signal
     assert end_all(run_id, grace_s=0.5) == 1
+    stubborn.wait(5)
     assert processes_of(run_id) == []
 
 
