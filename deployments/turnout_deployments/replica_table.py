@@ -58,10 +58,11 @@ class HandleTable:
                 self.handle(name, market)
 
     def replicas(self, model: str) -> Sequence[Replica]:
-        """Returns the ready replicas of a model; an application not deployed yet has none."""
+        """Returns the ready replicas of a model; none of one not deployed yet or taken out."""
+        settings = self._models.get(model)
         return [
             self._replica(model, market, info)
-            for market in self._models[model].pools
+            for market in (settings.pools if settings else ())
             for info in running(self.handle(model, market))
         ]
 

@@ -43,7 +43,7 @@ class System:
     environment: dict[str, str]
     run_dir: RunDir
     up_output: str = ""
-    models: dict[str, Path] = field(default_factory=dict)
+    engines: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def run(self) -> Run:
@@ -90,8 +90,10 @@ class System:
         return found
 
     def replica_url(self, model: str) -> str:
-        """Returns the address of a model's own HTTP port."""
-        return engine_addresses(processes_of(self.run.id))[model][0]
+        """Returns the address of a model's own HTTP port, looked for once: no test restarts it."""
+        if model not in self.engines:
+            self.engines.update(engine_addresses(processes_of(self.run.id)))
+        return self.engines[model][0]
 
     def running_requests(self, model: str) -> float:
         """Returns how many requests a model's engine is running, as it says itself."""

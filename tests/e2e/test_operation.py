@@ -45,6 +45,7 @@ def test_up_tells_its_steps_and_how_to_ask(system: System) -> None:
 
 
 def test_a_client_that_leaves_a_stream_stops_the_engine(system: System) -> None:
+    assert system.running_requests("large") == 0
     body = {"model": "large", "messages": LONG, "max_tokens": 2000, "stream": True}
     with httpx.stream("POST", f"{system.url}/v1/chat/completions", json=body, timeout=60) as answer:
         next(answer.iter_lines())
@@ -54,6 +55,7 @@ def test_a_client_that_leaves_a_stream_stops_the_engine(system: System) -> None:
 
 
 def test_a_client_that_gives_up_waiting_stops_the_engine(system: System) -> None:
+    assert system.running_requests("large") == 0
     body = {"model": "large", "messages": LONG, "max_tokens": 2000}
     try:
         httpx.post(f"{system.url}/v1/chat/completions", json=body, timeout=2)
@@ -129,7 +131,7 @@ def test_changes_that_are_not_the_engines_own_restart_no_engine(system: System) 
     large["deployments"][0]["autoscaling_config"]["max_replicas"] = 2
     models["split"] = {"application": "split", "tier": "large", "pools": ["reserved"]}
     args = {**large["args"], "model": "split", "tensor_parallel_size": 2, "context_window": 1024}
-    args["resources"] = {"CPU": 0.1}
+    args.update(resources={"CPU": 0.05}, replica_cpus=0)  # what is left of 2 cores
     settings["applications"].append({**large, "name": "split", "args": args})
     system.write(settings)
     _serve_deploy(system)

@@ -144,10 +144,22 @@ def _await_applications(
         if len(states) == len(names) and all(state.is_running for state in states):
             return states
         waiting = [name for name in names if name not in {s.name for s in states if s.is_running}]
-        step.tell("waiting for " + ", ".join(waiting))
+        step.tell(waiting_text(states, waiting))
         if step.elapsed_s > timeout_s:
             raise NotReadyInTime(timeout_s, waiting)
         time.sleep(_POLL_S)
+
+
+def waiting_text(states: list[ApplicationStatus], waiting: list[str]) -> str:
+    """Returns what is waited for, with what Serve says about it, such as a lack of resources."""
+    said = [
+        pool.message.strip().splitlines()[0]
+        for state in states
+        if not state.is_running
+        for pool in state.pools
+        if pool.message.strip()
+    ]
+    return "; ".join([f"waiting for {', '.join(waiting)}", *said])
 
 
 def _await_gateway(run: Run, step: Step, timeout_s: float) -> None:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 from tests.platform.gateway.system import CHAT, COMPLETIONS
 
 from turnout.gateway.openapi import openapi
