@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ray import serve
@@ -41,6 +42,9 @@ def llm_config(args: ModelArgs, model_source: str) -> LLMConfig:
     from ray.serve.llm import LLMConfig  # noqa: PLC0415 - imports vLLM: seconds
 
     on_cpu = args.accelerator == "cpu"
+    # With pipeline stages on other nodes Ray's own step sees to the weights there.
+    is_here = Path(model_source).is_dir() and args.pipeline_parallel_size == 1
+    callback = {"callback_class": "turnout_deployments.local_weights.LocalWeights"}
     return LLMConfig(
         model_loading_config={"model_id": args.model, "model_source": model_source},
         engine_kwargs={
@@ -54,4 +58,5 @@ def llm_config(args: ModelArgs, model_source: str) -> LLMConfig:
         placement_group_config={"bundle_per_worker": dict(args.resources)},
         runtime_env={"env_vars": dict(args.environment)},
         experimental_configs={"stream_batching_interval_ms": 0},
+        callback_config=callback if is_here else {},
     )

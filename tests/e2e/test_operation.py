@@ -131,7 +131,9 @@ def test_changes_that_are_not_the_engines_own_restart_no_engine(system: System) 
     large["deployments"][0]["autoscaling_config"]["max_replicas"] = 2
     models["split"] = {"application": "split", "tier": "large", "pools": ["reserved"]}
     args = {**large["args"], "model": "split", "tensor_parallel_size": 2, "context_window": 1024}
-    args.update(resources={"CPU": 0.05}, replica_cpus=0)  # what is left of 2 cores
+    # What is left of 2 cores, and little memory: each worker has a cache of its own.
+    args.update(resources={"CPU": 0.05}, replica_cpus=0)
+    args["engine_args"] = {**args["engine_args"], "kv_cache_memory_bytes": 128 * 2**20}
     settings["applications"].append({**large, "name": "split", "args": args})
     system.write(settings)
     _serve_deploy(system)
