@@ -33,7 +33,7 @@ class EngineReplica:
         self._args = ModelArgs.model_validate(args)
         self._market = market
         source = await asyncio.to_thread(ensure_model, self._args.sources)
-        server: Any = LLMServer.sync_init(llm_config(self._args, source))
+        server: Any = _without_usage_report(LLMServer).sync_init(llm_config(self._args, source))
         self._server = server
         await server.start()
         self._app = await server.__serve_build_asgi_app__()
@@ -73,3 +73,17 @@ class EngineReplica:
         """Answers one POST through a handle: the fallback where the port cannot be reached."""
         async for part in call(self._app, path, body):
             yield part
+
+
+def _without_usage_report(server_class: Any) -> Any:
+    """Returns Ray's server class without its usage report.
+
+    The report goes to an actor made for it, and every engine waits until that has started: some
+    8 s and 250 MB on a small machine, also when usage statistics are off.
+    """
+
+    class Server(server_class):  # type: ignore[misc]
+        async def _start_engine(self) -> None:
+            await self.engine.start()
+
+    return Server

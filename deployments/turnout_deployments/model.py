@@ -58,5 +58,7 @@ def llm_config(args: ModelArgs, model_source: str) -> LLMConfig:
         placement_group_config={"bundle_per_worker": dict(args.resources)},
         runtime_env={"env_vars": dict(args.environment)},
         experimental_configs={"stream_batching_interval_ms": 0},
+        # vLLM's own /metrics on the replica's port is live; Ray's copy of it lags by seconds.
+        log_engine_metrics=False,
         callback_config=callback if is_here else {},
     )

@@ -48,7 +48,8 @@ def test_a_client_that_leaves_a_stream_stops_the_engine(system: System) -> None:
     assert system.running_requests("large") == 0
     body = {"model": "large", "messages": LONG, "max_tokens": 2000, "stream": True}
     with httpx.stream("POST", f"{system.url}/v1/chat/completions", json=body, timeout=60) as answer:
-        next(answer.iter_lines())
+        lines = answer.iter_lines()  # kept: dropping it would close the connection
+        next(lines)
         assert system.running_requests("large") == 1
     assert within(1.0, lambda: system.running_requests("large") == 0)
     assert within(1.0, lambda: metric(system, "turnout_requests_in_flight") == 0)

@@ -157,7 +157,7 @@ def waiting_text(states: list[ApplicationStatus], waiting: list[str]) -> str:
         for state in states
         if not state.is_running
         for pool in state.pools
-        if pool.message.strip()
+        if "to be scheduled" in pool.message  # the other slow starts need no word
     ]
     return "; ".join([f"waiting for {', '.join(waiting)}", *said])
 
