@@ -139,7 +139,7 @@ def _await_applications(
             states = [state for state in api.applications() if state.name in names]
         except ServeRefused:
             states = []
-        if failures := [(s.name, s.message) for s in states if s.has_failed]:
+        if failures := [(state.name, failure_text(state)) for state in states if state.has_failed]:
             raise DeployFailed(failures)
         if len(states) == len(names) and all(state.is_running for state in states):
             return states
@@ -148,6 +148,12 @@ def _await_applications(
         if step.elapsed_s > timeout_s:
             raise NotReadyInTime(timeout_s, waiting)
         time.sleep(_POLL_S)
+
+
+def failure_text(state: ApplicationStatus) -> str:
+    """Returns why an application failed: Serve's word and the last line of each pool's error."""
+    told = [pool.message.strip().splitlines()[-1] for pool in state.pools if pool.message.strip()]
+    return "; ".join([state.message.strip(), *told])
 
 
 def waiting_text(states: list[ApplicationStatus], waiting: list[str]) -> str:

@@ -1,10 +1,12 @@
 """What Serve's REST API tells becomes states an operator can read."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from turnout.cluster.report import addresses, ready_text, status_text
 from turnout.cluster.run_dir import Run, RunDir
 from turnout.cluster.serve_api import parse_applications
+from turnout.cluster.up import failure_text, waiting_text
 
 RUN = Run("r", "/c.yaml", "0.0.0.0", 8000, 1, 8265, "2026-01-01T00:00:00+00:00", (8000,))
 
@@ -36,6 +38,19 @@ def test_states_and_replicas_are_read_from_serves_answer() -> None:
     (pool,) = small.pools
     assert (pool.name, pool.running, pool.target) == ("reserved", 1, 2)
     assert parse_applications({}) == []
+
+
+def test_a_failure_is_told_with_the_last_line_of_its_error() -> None:
+    small = parse_applications(DETAILS)[0]
+    assert failure_text(replace(small, message="it broke")) == "it broke; ValueError: no weights"
+
+
+def test_a_lack_of_resources_is_told_while_waiting() -> None:
+    small = parse_applications(DETAILS)[0]
+    stuck = "1 replicas that have taken more than 30s to be scheduled. It needs CPU."
+    waiting = replace(small, pools=(replace(small.pools[0], message=stuck),))
+    assert waiting_text([small], ["small"]) == "waiting for small"
+    assert waiting_text([waiting], ["small"]) == f"waiting for small; {stuck}"
 
 
 def test_status_shows_pools_and_the_last_line_of_a_failure() -> None:
