@@ -1,7 +1,7 @@
 # Front doors. `make setup` first; every other target runs it when it has to.
 
 PYTHON  ?= python3
-PROFILE ?= cpu
+PROFILE ?= $(or $(patsubst .venv/setup-%,%,$(wildcard .venv/setup-*)),cpu)
 CONFIG  ?= deployments/local.yaml
 # Where pip's index lacks torch's CPU build: TORCH_INDEX=https://download.pytorch.org/whl/cpu
 TORCH_INDEX ?=
@@ -43,7 +43,7 @@ test: setup ## All tests, end-to-end on real engines included
 test-fast: setup ## Tests without engines, under a minute
 	$(BIN)/python -m pytest -m "not slow" --ignore=tests/e2e
 
-check: setup ## Formatting, lint, types, layers, generated pages
+check: setup ## Formatting, lint, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

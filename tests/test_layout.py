@@ -36,11 +36,11 @@ def test_every_package_says_that_it_is_typed() -> None:
 
 def test_locks_agree_where_they_name_the_same_distribution() -> None:
     """The two are installed together: one version each."""
-    cpu, dev = (_pins(ROOT / "requirements" / f"{name}.txt") for name in ("cpu", "dev"))
-    assert {name: (cpu[name], dev[name]) for name in cpu.keys() & dev.keys()} == {
-        name: (cpu[name], cpu[name]) for name in cpu.keys() & dev.keys()
-    }
-    assert cpu["ray"] == _pins(ROOT / "requirements/gpu.txt")["ray"] == "2.60.0"
+    cpu, gpu, dev = (_pins(ROOT / "requirements" / f"{name}.txt") for name in ("cpu", "gpu", "dev"))
+    for profile in (cpu, gpu):
+        common = profile.keys() & dev.keys()
+        assert {name: dev[name] for name in common} == {name: profile[name] for name in common}
+    assert cpu["ray"] == gpu["ray"] == "2.60.0"
 
 
 def test_a_machine_the_locks_are_not_for_is_refused_with_a_sentence() -> None:

@@ -84,7 +84,7 @@ class GatewayReplica:
 
 
 def _load_router(encoder: str) -> Difficulty:
-    from turnout_router.router import Router  # noqa: PLC0415 - imports torch: seconds
+    from turnout_router.router import Router  # noqa: PLC0415 - reads the token table
 
     router: Difficulty = Router.load(encoder).difficulty
     return router

@@ -7,6 +7,9 @@ from typing import Any
 from turnout.config.model_args import ModelArgs
 from turnout.config.settings import Market
 
+MAX_ONGOING_REQUESTS = 256
+"""What one replica takes over the handle path; a `deployments` entry may say otherwise."""
+
 Bundle = dict[str, float]
 
 
@@ -38,7 +41,7 @@ def deployment_options(args: ModelArgs, market: Market) -> dict[str, Any]:
             "runtime_env": {"env_vars": dict(args.environment)},
         },
         # Requests reach a replica on its own port, past Serve: vLLM's scheduler is the queue.
-        "max_ongoing_requests": args.max_ongoing_requests,
+        "max_ongoing_requests": MAX_ONGOING_REQUESTS,
         "health_check_period_s": 2,
         "health_check_timeout_s": 30,
         "graceful_shutdown_timeout_s": 20,

@@ -1,4 +1,4 @@
-"""The ready replicas behind Serve handles: the one module that reads Ray's private API.
+"""The ready replicas behind Serve handles: where the gateway reads Ray's private API.
 
 A handle's router keeps the deployment's running replicas, pushed by the Serve controller, with
 what each told of itself when it became ready (`record_replica_metadata`). Ray has no public call

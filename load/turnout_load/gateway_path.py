@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import copy
 import json
 import os
 import platform
@@ -47,7 +48,7 @@ def target_of(status: dict[str, Any], model: str) -> Target:
         replica=status["engines"][model][0],
         serve_api=status["dashboard"],
         token=Path(status["token_file"]).read_text().strip(),
-        config=yaml.safe_load(Path(status["config"]).read_text()),
+        config=_with_host(yaml.safe_load(Path(status["config"]).read_text()), status["http_host"]),
         request={
             "model": model,
             "messages": [{"role": "user", "content": "Say yes."}],
@@ -57,13 +58,22 @@ def target_of(status: dict[str, Any], model: str) -> Target:
     )
 
 
-async def set_transport(session: aiohttp.ClientSession, target: Target, transport: str) -> None:
-    """Redeploys the file with another `transport`, and waits until the gateway has taken it."""
-    settings = target.config["applications"][0]["deployments"][0]["user_config"]
-    settings["transport"] = transport
+def _with_host(config: dict[str, Any], host: str) -> dict[str, Any]:
+    """Returns the file with the host that it was deployed with."""
+    return {**config, "http_options": {**config.get("http_options", {}), "host": host}}
+
+
+async def set_transport(
+    session: aiohttp.ClientSession, target: Target, transport: str | None
+) -> None:
+    """Redeploys the file with a `transport`, or as it is, and waits until the gateway has it."""
+    config = copy.deepcopy(target.config)
+    gateway = next(app for app in config["applications"] if app["name"] == "gateway")
+    if transport is not None:
+        gateway["deployments"][0]["user_config"]["transport"] = transport
     headers = {"authorization": f"Bearer {target.token}"}
     url = f"{target.serve_api}/api/serve/applications/"
-    async with session.put(url, json=target.config, headers=headers) as answer:
+    async with session.put(url, json=config, headers=headers) as answer:
         answer.raise_for_status()
     await asyncio.sleep(1.0)
     while True:
@@ -89,15 +99,25 @@ async def measure(target: Target, rounds: int, pairs: int) -> dict[str, dict[str
         transport: {"replica": [], "gateway": []} for transport in TRANSPORTS
     }
     async with aiohttp.ClientSession() as session:
-        for _ in range(rounds):
-            for transport in TRANSPORTS:
-                await set_transport(session, target, transport)
-                for number in range(WARM_UP + pairs):
-                    for way, base in (("replica", target.replica), ("gateway", target.gateway)):
-                        milliseconds = await timed_ms(session, base, target.request)
-                        if number >= WARM_UP:
-                            taken[transport][way].append(milliseconds)
+        try:
+            for _ in range(rounds):
+                for transport in TRANSPORTS:
+                    await set_transport(session, target, transport)
+                    await measure_ways(session, target, pairs, taken[transport])
+        finally:
+            await set_transport(session, target, None)
     return taken
+
+
+async def measure_ways(
+    session: aiohttp.ClientSession, target: Target, pairs: int, taken: dict[str, list[float]]
+) -> None:
+    """Adds the milliseconds of `pairs` requests over each way, after some that are not counted."""
+    for number in range(WARM_UP + pairs):
+        for way, base in (("replica", target.replica), ("gateway", target.gateway)):
+            milliseconds = await timed_ms(session, base, target.request)
+            if number >= WARM_UP:
+                taken[way].append(milliseconds)
 
 
 def summary(taken: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
@@ -157,6 +177,7 @@ def main() -> None:
     text = json.dumps(result, indent=2)
     print(text)
     if options.out:
+        options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(text + "\n")
 
 

@@ -1,4 +1,4 @@
-"""The command line: turnout-router train | explain | bench."""
+"""The command line: turnout-router train | report | explain | bench."""
 
 import json
 from pathlib import Path

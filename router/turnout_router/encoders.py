@@ -2,7 +2,7 @@
 
 The static encoder is the arithmetic of sentence-transformers' StaticEmbedding (the mean of token
 vectors) on wordllama's 256-d table, done in numpy: the same numbers (a test compares them), but
-without importing torch into every gateway process (some 500 MB and several seconds). MiniLM is a
+without importing torch into every gateway process (440 MB and several seconds). MiniLM is a
 transformer and does come from sentence-transformers, imported when it is loaded.
 """
 

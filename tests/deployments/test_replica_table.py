@@ -2,10 +2,12 @@
 
 import dataclasses
 import inspect
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import ray
 from ray.serve._private import router as ray_router
 from ray.serve._private.common import ReplicaID, RunningReplicaInfo
 from ray.serve._private.request_router.replica_wrapper import RunningReplica
@@ -29,6 +31,18 @@ def test_ray_still_has_what_the_table_reads() -> None:
     fields = {field.name for field in dataclasses.fields(RunningReplicaInfo)}
     assert {"replica_id", "node_id", "replica_metadata"} <= fields
     assert callable(ReplicaID.to_full_id_str)
+
+
+def test_ray_still_has_the_hooks_that_engines_use() -> None:
+    """By text: importing them would import vLLM."""
+    ray_llm = Path(ray.__file__).parent / "llm/_internal"
+    server = (ray_llm / "serve/core/server/llm_server.py").read_text()
+    for hook in ("async def _start_engine(self)", "def sync_init(", "await self.engine.start()"):
+        assert hook in server
+    assert "async def __serve_build_asgi_app__(self)" in server
+    callback = (ray_llm / "common/callbacks/base.py").read_text()
+    assert "async def on_before_node_init(self)" in callback
+    assert "run_init_node: bool" in callback
 
 
 def test_another_ray_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -117,6 +116,7 @@ def system() -> Iterator[System]:
         # bfloat16 breaks ties between near-equal tokens differently from batch to batch
         application["args"]["engine_args"]["dtype"] = "float32"
         application["args"]["engine_args"].pop("override_generation_config", None)
+    os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1"
     environment = {
         **os.environ,
         "TURNOUT_RUN_DIR": str(folder / "r"),
@@ -136,9 +136,3 @@ def system() -> Iterator[System]:
 def client(system: System) -> openai.OpenAI:
     """The openai client, pointed at the gateway, without retries of its own."""
     return openai.OpenAI(base_url=f"{system.url}/v1", api_key="unused", max_retries=0, timeout=300)
-
-
-@pytest.fixture
-def kill_hard() -> signal.Signals:
-    """The signal no process can handle."""
-    return signal.SIGKILL

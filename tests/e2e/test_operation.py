@@ -100,6 +100,7 @@ def test_a_second_gateway_replica_is_on_the_same_metrics_page(system: System) ->
     settings["applications"][0]["deployments"][0]["num_replicas"] = 2
     system.write(settings)
     engines = system.engine_pids()
+    assert len(engines) == 2
     system.command("turnout", "up", str(system.config))
 
     def gateways() -> set[str]:
@@ -125,6 +126,7 @@ def test_changes_that_are_not_the_engines_own_restart_no_engine(system: System) 
     same.
     """
     before = system.engine_pids()
+    assert len(before) == 2
     settings = system.settings()
     gateway, _small, large = settings["applications"][:3]
     models = gateway["deployments"][0]["user_config"]["models"]
@@ -143,6 +145,36 @@ def test_changes_that_are_not_the_engines_own_restart_no_engine(system: System) 
     assert {name: pids for name, pids in after.items() if "split" not in name} == before
     answers = [_greedy(system, model) for model in ("split", "large")]
     assert answers[0] == answers[1]
+    settings["applications"].pop()
+    del models["split"]
+    system.write(settings)
+    _serve_deploy(system)
+    assert within(60, lambda: system.engine_pids() == before)
+
+
+def test_the_handle_path_answers_streams_and_aborts_as_the_direct_one(
+    system: System, client: Any
+) -> None:
+    ask = {"model": "small", "messages": LONG, "max_tokens": 12, "temperature": 0}
+    direct = client.chat.completions.create(**ask).choices[0].message.content
+    settings = system.settings()
+    gateway = settings["applications"][0]["deployments"][0]["user_config"]
+    gateway["transport"] = "handle"
+    system.write(settings)
+    _serve_deploy(system)
+    time.sleep(5)  # both gateway replicas take new settings within Serve's next rounds
+    chunks = list(client.chat.completions.create(**ask, stream=True))
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == direct
+    assert client.chat.completions.create(**ask).choices[0].message.content == direct
+    body = {"model": "small", "messages": LONG, "max_tokens": 1500, "stream": True}
+    with httpx.stream("POST", f"{system.url}/v1/chat/completions", json=body, timeout=60) as answer:
+        lines = answer.iter_lines()  # kept: dropping it would close the connection
+        next(lines)
+        assert system.running_requests("small") == 1
+    assert within(2.0, lambda: system.running_requests("small") == 0)
+    gateway["transport"] = "direct"
+    system.write(settings)
+    _serve_deploy(system)
 
 
 def _window(system: System, model: str) -> int | None:

@@ -58,6 +58,8 @@ def status_command(
     run_dir = RunDir()
     run = run_dir.run()
     processes = processes_of(run.id)
+    if not processes:
+        raise NotRunning
     engines = engine_addresses(processes)
     if as_json:
         typer.echo(json.dumps(addresses(run, run_dir, engines), indent=2))
@@ -68,12 +70,13 @@ def status_command(
         states = []
         typer.echo(f"{error}\n", err=True)
     ports = listening(processes)
-    beyond = sorted({f"{host}:{port}" for host, port, _ in ports if host not in _LOOPBACK})
+    beyond = [f"{host}:{port}" for host, port, _ in ports if host not in _LOOPBACK]
     facts = {
         **{f"{model} engine": ", ".join(at) for model, at in sorted(engines.items())},
         "processes": str(len(processes)),
         "memory": f"{memory_bytes(processes) / 2**30:.2f} GiB (PSS)",
-        "ports": f"{len(ports)} on 127.0.0.1; beyond it: {', '.join(beyond) or 'none'}",
+        "ports": f"{len(ports) - len(beyond)} on 127.0.0.1",
+        "beyond": ", ".join(beyond) or "none",
         "logs": str(run_dir.logs / "serve"),
     }
     typer.echo(status_text(run, states, facts))

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable
 from http.client import HTTPException
 from urllib.error import URLError
-from urllib.request import urlopen
 
 import psutil
 
+from turnout.cluster.local_http import open_local
 from turnout.cluster.processes import listening
 
 
@@ -24,7 +24,7 @@ def engine_addresses(processes: Iterable[psutil.Process]) -> dict[str, list[str]
 def _model_at(address: str) -> str | None:
     """Returns the model that vLLM's API at this address serves; None where there is no such API."""
     try:
-        with urlopen(f"{address}/v1/models", timeout=2) as answer:
+        with open_local(f"{address}/v1/models", timeout_s=2) as answer:
             is_gateway = answer.headers.get("x-turnout-model") is not None
             models = json.loads(answer.read())["data"]
             return None if is_gateway else str(models[0]["id"])

@@ -4,6 +4,7 @@ ClusterError
 ├── PortTaken           another process holds a port
 ├── NotRunning          there is no cluster of ours
 ├── RunDirTooLong       the run folder's path is too long for sockets
+├── AddressChanged      the file wants another address than the running cluster's
 ├── RayDidNotStart      `ray start` failed
 ├── ServeRefused        Serve's REST API answered with an error
 ├── DeployFailed        an application failed to start
@@ -29,7 +30,7 @@ class PortTaken(ClusterError):
     def __str__(self) -> str:
         return (
             f"port {self.port} ({self.purpose}) is held by {self.holder}: "
-            "stop it, or use another port"
+            "stop it, or choose another port (docs/architecture.md, The processes)"
         )
 
 
@@ -54,6 +55,20 @@ class RunDirTooLong(ClusterError):
         )
 
 
+class AddressChanged(ClusterError):
+    """The file wants another address than the running cluster has."""
+
+    def __init__(self, running: str, wanted: str) -> None:
+        super().__init__(running, wanted)
+        self.running, self.wanted = running, wanted
+
+    def __str__(self) -> str:
+        return (
+            f"the running deployment answers at {self.running}, the file says {self.wanted}: "
+            "`turnout down` first, an address does not change while running"
+        )
+
+
 class RayDidNotStart(ClusterError):
     """`ray start` ended with an error."""
 
@@ -73,7 +88,7 @@ class ServeRefused(ClusterError):
         self.call, self.problem = call, problem
 
     def __str__(self) -> str:
-        return f"Serve's API ({self.call}): {self.problem}"
+        return f"Serve's API ({self.call}): {self.problem}; if it stays so, `turnout down` and start anew"
 
 
 class DeployFailed(ClusterError):

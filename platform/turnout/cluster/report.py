@@ -34,7 +34,8 @@ def addresses(run: Run, run_dir: RunDir, engines: dict[str, list[str]]) -> dict[
         "url": run.url,
         "dashboard": run.dashboard,
         "token_file": str(run_dir.token_path),
-        "config": run.config,
+        "config": run.config,  # as written; what runs has the host below, whatever it says
+        "http_host": run.http_host,
         "engines": engines,
     }
 

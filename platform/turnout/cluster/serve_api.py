@@ -4,9 +4,10 @@ import json
 from dataclasses import dataclass
 from typing import Any
 from urllib.error import HTTPError, URLError
-from urllib.request import Request, urlopen
+from urllib.request import Request
 
 from turnout.cluster.errors import ServeRefused
+from turnout.cluster.local_http import open_local
 
 PATH = "/api/serve/applications/"
 
@@ -70,7 +71,7 @@ class ServeApi:
         headers = {"authorization": f"Bearer {self._token}", "content-type": "application/json"}
         request = Request(self._url, data=data, headers=headers, method=method)
         try:
-            with urlopen(request, timeout=timeout_s) as answer:
+            with open_local(request, timeout_s) as answer:
                 text = answer.read()
         except HTTPError as error:
             problem = error.read().decode(errors="replace").strip()

@@ -5,17 +5,24 @@ import os
 import secrets
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
-from urllib.request import urlopen
 
 import yaml
 
 from turnout.cluster import ray_head
-from turnout.cluster.errors import DeployFailed, NotReadyInTime, NotRunning, ServeRefused
+from turnout.cluster.errors import (
+    AddressChanged,
+    DeployFailed,
+    NotReadyInTime,
+    NotRunning,
+    ServeRefused,
+)
+from turnout.cluster.local_http import open_local
 from turnout.cluster.processes import end_all, processes_of
 from turnout.cluster.progress import Progress, Step
 from turnout.cluster.run_dir import Run, RunDir
@@ -38,11 +45,14 @@ def up(config: Path, run_dir: RunDir, progress: Progress, timeout_s: float) -> R
     run, is_new = _running_or_new(file, config, run_dir)
     if is_new:
         ray_head.check_ports(_purposes(run))
+    # Recorded before anything starts: `down` then finds it whatever happens next.
+    run_dir.save(run)
     with ThreadPoolExecutor(1) as pool:
         started = pool.submit(ray_head.start, run, run_dir) if is_new else None
         _fetch(file, progress)
         if started is not None:
-            _await_ray(started, run, run_dir, progress)
+            with progress.step("ray"):
+                started.result()
     api = ServeApi(run.dashboard, run_dir.token())
     with progress.step("engines") as step:
         _retry(lambda: api.deploy(_as_deployed(config, file)), deadline_s=30)
@@ -67,14 +77,16 @@ def down(run_dir: RunDir, progress: Progress) -> int:
 
 
 def _running_or_new(file: DeploymentFile, config: Path, run_dir: RunDir) -> tuple[Run, bool]:
+    new = _new_run(file, config)
     try:
         run = run_dir.run()
-        if processes_of(run.id):
-            return run, False
-        run_dir.forget()
     except NotRunning:
-        pass
-    return _new_run(file, config), True
+        return new, True
+    if not processes_of(run.id):
+        return new, True
+    if (run.http_host, run.http_port) != (new.http_host, new.http_port):
+        raise AddressChanged(run.url, new.url)
+    return replace(run, config=new.config), False
 
 
 def _new_run(file: DeploymentFile, config: Path) -> Run:
@@ -124,13 +136,6 @@ def _teller(step: Step) -> Callable[[FetchProgress], None]:
     return tell
 
 
-def _await_ray(started: "Future[None]", run: Run, run_dir: RunDir, progress: Progress) -> None:
-    with progress.step("ray"):
-        # Recorded before the outcome is known: `down` then also ends a half-started head.
-        run_dir.save(run)
-        started.result()
-
-
 def _await_applications(
     api: ServeApi, names: list[str], step: Step, timeout_s: float
 ) -> list[ApplicationStatus]:
@@ -172,7 +177,7 @@ def _await_gateway(run: Run, step: Step, timeout_s: float) -> None:
     """Waits until the gateway itself says that every model can answer."""
     while True:
         try:
-            with urlopen(f"{run.url}/readyz", timeout=5):
+            with open_local(f"{run.url}/readyz", timeout_s=5):
                 return
         except (URLError, OSError):
             step.tell("waiting for the gateway to see every pool")

@@ -57,7 +57,7 @@ def _tools(view: View, args: ModelArgs, offer: Offer) -> Iterator[Problem]:
     """VLLM answers 400 to `tool_choice: auto` unless it was started with a parser."""
     capabilities = offer.settings.capabilities if offer.settings else ()
     missing = [
-        f"{key}: {value}" for key, value in _TOOL_ARGS.items() if key not in args.engine_args
+        f"{key}: {value}" for key, value in _TOOL_ARGS.items() if not args.engine_args.get(key)
     ]
     if "tools" in capabilities and missing:
         loc = (*offer.loc, "capabilities", capabilities.index("tools"))

@@ -82,10 +82,17 @@ def _layout(args: ModelArgs) -> str:
 
 def _memory(args: ModelArgs) -> str:
     if args.on_cpu:
-        space = args.environment.get("VLLM_CPU_KVCACHE_SPACE")
-        return f"weights and {f'{space} GiB' if space else 'as much as is free'} of KV cache"
+        return f"weights and {_cpu_cache(args)} of KV cache"
     share = args.engine_args.get("gpu_memory_utilization")
     return f"{share:.0%} of each GPU's memory" if share else "vLLM's default share of each GPU"
+
+
+def _cpu_cache(args: ModelArgs) -> str:
+    """The environment variable wins over the engine argument, as in vLLM."""
+    if space := args.environment.get("VLLM_CPU_KVCACHE_SPACE"):
+        return f"{space} GiB"
+    size = args.engine_args.get("kv_cache_memory_bytes")
+    return f"{size / 2**30:g} GiB" if isinstance(size, int) else "as much as is free"
 
 
 def _totals(file: DeploymentFile) -> str:

@@ -85,13 +85,6 @@ class ModelArgs(Settings):
         default=1.0,
         description="CPUs of the replica's own process (HTTP, tokenizing), beside its workers'.",
     )
-    max_ongoing_requests: Count = Field(
-        default=256,
-        description=(
-            "Most requests one replica holds at once through Serve. A pool's entry under "
-            "`deployments` may set its own, without a restart."
-        ),
-    )
     http_host: Literal["127.0.0.1", "node_ip"] = Field(
         default="127.0.0.1",
         description=(

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from turnout_router.policy import RouterSettings
 
 Market = Literal["reserved", "on_demand", "spot"]
-Capability = Literal["chat", "completions", "tools", "json_schema", "logprobs"]
+Capability = Literal["chat", "completions", "tools", "json_schema", "logprobs", "vision"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$", max_length=128)]
 AUTO = "auto"
 

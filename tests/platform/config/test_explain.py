@@ -27,7 +27,7 @@ def test_explain_says_what_restarts_engines_and_what_does_not() -> None:
     text = explain(load(DEPLOYMENTS / "local.yaml"))
     assert "a model's args          that model's engines" in text
     assert "the gateway's settings  nothing" in text
-    assert "weights and 1 GiB of KV cache" in text
+    assert "weights and 0.5 GiB of KV cache" in text
     assert "2. hf://HuggingFaceTB/SmolLM2-135M-Instruct" in text
 
 
