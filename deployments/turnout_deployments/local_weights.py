@@ -3,7 +3,7 @@
 from ray.llm._internal.common.callbacks.base import CallbackBase
 
 
-class LocalWeights(CallbackBase):  # type: ignore[misc]  # Ray ships it untyped
+class LocalWeights(CallbackBase):
     """Ray's engine callback (`callback_config`): skips the download task on every node.
 
     The task imports vLLM in a worker of its own only to look at files that `ensure_model` has just

@@ -88,7 +88,8 @@ class ServeRefused(ClusterError):
         self.call, self.problem = call, problem
 
     def __str__(self) -> str:
-        return f"Serve's API ({self.call}): {self.problem}; if it stays so, `turnout down` and start anew"
+        hint = "if it stays so, `turnout down` and start anew"
+        return f"Serve's API ({self.call}): {self.problem}; {hint}"
 
 
 class DeployFailed(ClusterError):
