@@ -24,6 +24,7 @@ REPOSITORY = Path(__file__).parents[2]
 TURNOUT = Path(sys.executable).with_name("turnout")
 HTTP_PORT, DASHBOARD_PORT = 8123, 8266
 START_TIMEOUT_S = 900
+SMALL_WINDOW = 512
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -112,6 +113,8 @@ def system() -> Iterator[System]:
     folder = Path(tempfile.mkdtemp(prefix="t-", dir="/tmp"))  # short: sockets lie below it
     settings = yaml.safe_load((REPOSITORY / "deployments/local.yaml").read_text())
     settings["http_options"]["port"] = HTTP_PORT
+    # So that a prompt beyond it is one that a CPU reads within seconds.
+    settings["applications"][1]["args"]["context_window"] = SMALL_WINDOW
     for application in settings["applications"][1:]:
         # bfloat16 breaks ties between near-equal tokens differently from batch to batch
         application["args"]["engine_args"]["dtype"] = "float32"
