@@ -1,5 +1,6 @@
 """Reads a config file from disk: the edge around the pure checks."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from turnout.config.check import Findings, check
@@ -9,6 +10,8 @@ from turnout.config.errors import ConfigInvalid, ConfigUnreadable
 from turnout.config.known_facts import known_facts
 from turnout.config.problems import Document
 from turnout.config.view import view
+from turnout_router import artifact
+from turnout_router.errors import ArtifactError
 
 _MAX_BYTES = 4 * 1024 * 1024
 
@@ -25,7 +28,22 @@ def inspect(path: Path) -> Findings:
     """Checks a config file with what is known on this machine; raises `ConfigUnreadable`."""
     document = read(path)
     args = [host.args for host in view(document).hosts if host.args]
-    return check(document, known_facts(args))
+    return _with_artifact(check(document, known_facts(args)), document)
+
+
+def _with_artifact(findings: Findings, document: Document) -> Findings:
+    """Adds what is wrong with the router's trained artifact: only this machine can tell."""
+    file = findings.file
+    if file is None or file.settings.router is None:
+        return findings
+    encoder = file.settings.router.encoder
+    try:
+        artifact.load(encoder)
+    except ArtifactError as error:
+        place = file.applications.index(file.gateway)
+        loc = ("applications", place, "deployments", 0, "user_config", "router", "encoder")
+        return replace(findings, file=None, problems=(document.problem(loc, encoder, str(error)),))
+    return findings
 
 
 def read(path: Path) -> Document:
