@@ -43,7 +43,7 @@ class EngineReplica:
 
     async def _warm_up(self) -> None:
         """Answers one tiny request of each kind, so that no client waits for first-use work."""
-        ask = {"model": self._args.model, "max_tokens": 2, "temperature": 0}
+        ask = {"model": self._args.model, "max_tokens": 2}
         chat = {**ask, "messages": [{"role": "user", "content": "Hi"}]}
         for path, body in (("chat/completions", chat), ("completions", {**ask, "prompt": "Hi"})):
             async for _ in call(self._app, f"/v1/{path}", json.dumps(body).encode()):

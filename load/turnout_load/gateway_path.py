@@ -51,7 +51,7 @@ def target_of(status: dict[str, Any], model: str) -> Target:
         config=_with_host(yaml.safe_load(Path(status["config"]).read_text()), status["http_host"]),
         request={
             "model": model,
-            "messages": [{"role": "user", "content": "Say yes."}],
+            "prompt": "Hi",
             "max_tokens": 1,
             "temperature": 0,
         },
@@ -87,7 +87,7 @@ async def set_transport(
 async def timed_ms(session: aiohttp.ClientSession, base: str, request: dict[str, Any]) -> float:
     """Returns the milliseconds from sending a request to the answer's last byte."""
     started_ns = time.perf_counter_ns()
-    async with session.post(f"{base}/v1/chat/completions", json=request) as answer:
+    async with session.post(f"{base}/v1/completions", json=request) as answer:
         await answer.read()
         answer.raise_for_status()
     return (time.perf_counter_ns() - started_ns) / 1e6
@@ -168,7 +168,7 @@ def main() -> None:
     )
     parser.add_argument("--model", default="small")
     parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--pairs", type=int, default=40, help="requests of each way a half-round")
+    parser.add_argument("--pairs", type=int, default=25, help="requests of each way a half-round")
     parser.add_argument("--out", type=Path, help="where to write the JSON")
     options = parser.parse_args()
     target = target_of(json.load(options.status), options.model)
