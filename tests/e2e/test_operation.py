@@ -140,6 +140,17 @@ def test_changes_that_are_not_the_engines_own_restart_no_engine(system: System) 
     settings["applications"].append({**large, "name": "split", "args": args})
     system.write(settings)
     _serve_deploy(system)
+    # Known from now on, but its engine needs a while: told at once, with a time to come back.
+    refused = {"model": "split", "prompt": "a", "max_tokens": 1}
+    answers_so_far: list[httpx.Response] = []
+
+    def is_refused() -> bool:
+        answers_so_far.append(httpx.post(f"{system.url}/v1/completions", json=refused, timeout=30))
+        return answers_so_far[-1].status_code == 503
+
+    assert within(30, is_refused)
+    assert answers_so_far[-1].headers["retry-after"] == "5"
+    assert answers_so_far[-1].json()["error"]["code"] == "no_ready_replica"
     assert within(300, lambda: _window(system, "split") == 1024)
     after = system.engine_pids()
     assert {name: pids for name, pids in after.items() if "split" not in name} == before
