@@ -1,5 +1,6 @@
 """One float32 system for every end-to-end test: real engines, started by `turnout up`, once."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -83,10 +84,12 @@ class System:
         """Returns the process ids of every engine, by Serve's name of its replica."""
         found: dict[str, set[int]] = {}
         for process in processes_of(self.run.id):
-            if process.name().startswith("VLLM::"):
-                replica = next(p for p in process.parents() if p.name().startswith("ray::"))
-                # `ray::ServeReplica:small:reserved` has the application's name in it
-                found.setdefault(_title(replica), set()).add(process.pid)
+            # One that is just ending may be an orphan, or gone at the next look.
+            with contextlib.suppress(psutil.Error):
+                if process.name().startswith("VLLM::"):
+                    titles = [_title(p) for p in process.parents() if p.name().startswith("ray::")]
+                    # `ray::ServeReplica:small:reserved` has the application's name in it
+                    found.setdefault((titles or ["ending"])[0], set()).add(process.pid)
         return found
 
     def replica_url(self, model: str) -> str:
