@@ -12,7 +12,7 @@ STAMP := $(VENV)/setup-$(PROFILE)
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status test test-fast check format lock docs bench-gateway-path clean
+.PHONY: help setup up down status test test-fast check format lock docs bench-gateway-path bench-abort clean
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -67,6 +67,10 @@ lock: setup ## Resolve the lock files anew
 bench-gateway-path: setup ## What the gateway adds, direct path against handle path (after make up)
 	@$(BIN)/turnout status --json | $(BIN)/python -m turnout_load.gateway_path --status - \
 	  --out docs/results/gateway-path.json
+
+bench-abort: setup ## How soon an engine is idle after its client left (after make up)
+	@$(BIN)/turnout status --json | $(BIN)/python -m turnout_load.abort --status - \
+	  --out docs/results/abort.json
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

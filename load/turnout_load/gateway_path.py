@@ -11,19 +11,17 @@ import argparse
 import asyncio
 import copy
 import json
-import os
-import platform
 import statistics
-import subprocess
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import yaml
+
+from turnout_load.environment import environment
 
 TRANSPORTS = ("direct", "handle")
 WARM_UP = 5
@@ -146,20 +144,6 @@ def _p99(values: Sequence[float]) -> float:
     return statistics.quantiles(values, n=100, method="inclusive")[98]
 
 
-def environment() -> dict[str, Any]:
-    """Returns what a reader needs to judge the figures."""
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return {
-        "commit": commit.stdout.strip(),
-        "cpus": os.cpu_count(),
-        "machine": platform.machine(),
-        "python": platform.python_version(),
-        "ray": version("ray"),
-    }
-
-
 def main() -> None:
     """Measures and writes the result as JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -173,7 +157,7 @@ def main() -> None:
     options = parser.parse_args()
     target = target_of(json.load(options.status), options.model)
     taken = asyncio.run(measure(target, options.rounds, options.pairs))
-    result = {"environment": environment(), "transports": summary(taken)}
+    result = {"environment": environment("ray"), "transports": summary(taken)}
     text = json.dumps(result, indent=2)
     print(text)
     if options.out:

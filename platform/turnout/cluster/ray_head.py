@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from turnout.cluster import haproxy
 from turnout.cluster.errors import PortTaken, RayDidNotStart
 from turnout.cluster.processes import RUN_ID, holder_of
 from turnout.cluster.run_dir import Run, RunDir
@@ -22,7 +23,7 @@ def auth_environment(run_dir: RunDir) -> dict[str, str]:
 
 def environment(run_id: str, run_dir: RunDir, inherited: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment of Ray's daemons, and so of every process they start."""
-    haproxy = run_dir.haproxy
+    commands, folder = Path(sys.executable).parent, run_dir.haproxy
     ours = {
         RUN_ID: run_id,
         "SPT_NOENV": "1",  # keeps the run id readable after Ray and vLLM set their titles
@@ -35,11 +36,12 @@ def environment(run_id: str, run_dir: RunDir, inherited: Mapping[str, str]) -> d
         "RAY_SERVE_ENABLE_HA_PROXY": inherited.get("RAY_SERVE_ENABLE_HA_PROXY", "1"),
         "RAY_SERVE_HAPROXY_NBTHREAD": "1",
         "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
-        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(haproxy / "haproxy.cfg"),
-        "RAY_SERVE_HAPROXY_SOCKET_PATH": str(haproxy / "admin.sock"),
-        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(haproxy),
-        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(haproxy / "server-state"),
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{inherited.get('PATH', '')}",
+        haproxy.BINARY_PATH: haproxy.program(inherited, str(commands)),
+        "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(folder / "haproxy.cfg"),
+        "RAY_SERVE_HAPROXY_SOCKET_PATH": str(folder / "admin.sock"),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(folder),
+        "RAY_SERVE_HAPROXY_SERVER_STATE_FILE": str(folder / "server-state"),
+        "PATH": f"{commands}{os.pathsep}{inherited.get('PATH', '')}",
         **auth_environment(run_dir),
     }
     return {**inherited, **ours}
