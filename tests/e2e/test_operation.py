@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from turnout.cluster.processes import listening, processes_of
