@@ -138,8 +138,8 @@ def test_thirty_two_streams_at_once_all_finish_with_their_own_text(client: Any) 
     assert ask(3)[0] == answers[3][0]  # alone as among 32 (float32)
 
 
-@pytest.mark.skipif(shutil.which("npm") is None, reason="no npm on this machine")
 def test_the_npm_client_works(system: System, tmp_path: Path) -> None:
+    assert shutil.which("npm"), "npm is missing: install Node.js 20 or later (README.md, Test it)"
     for file in (Path(__file__).parent / "npm").iterdir():
         shutil.copy(file, tmp_path)
     subprocess.run(

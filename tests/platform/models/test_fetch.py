@@ -65,6 +65,16 @@ def test_every_failed_source_is_listed_with_its_reason(tmp_path: Path) -> None:
     assert str(caught.value).count("there is no such folder") == 2
 
 
+def test_the_home_of_nobody_is_a_failed_source_that_says_what_to_write(
+    model_folder: Path, tmp_path: Path
+) -> None:
+    source = "~nobody_such_user/model"
+    with pytest.raises(errors.NoSourceWorked, match=r"no model at ~nobody.*write the path out"):
+        ensure_model([source], cache=tmp_path)
+    assert ensure_model([source, str(model_folder)], cache=tmp_path) == str(model_folder)
+    assert cached_model([source], cache=tmp_path) is None
+
+
 def test_without_sources_the_answer_says_what_to_give(tmp_path: Path) -> None:
     with pytest.raises(errors.NoSourceWorked, match="give at least one, such as hf://"):
         ensure_model([], cache=tmp_path)
