@@ -80,16 +80,30 @@ def read_lengths(folder: Path) -> list[AnswerLengths]:
     """Reads ZeroEval's questions with the lengths of the answers that models gave to them."""
     lengths: dict[tuple[str, str], list[int]] = {}
     outcomes = folder / LENGTH_OUTCOMES
-    for _, row in _rows(outcomes, ("dataset", "id", "answered", "out_chars")):
+    for number, row in _rows(outcomes, ("dataset", "id", "answered", "out_chars")):
         if row["answered"] == "1":  # a failed answer's length says nothing
+            if not row["out_chars"].isdecimal():
+                raise OutcomesInvalid(f"{outcomes}:{number}", "out_chars is no whole number")
             lengths.setdefault((row["dataset"], row["id"]), []).append(int(row["out_chars"]))
-    with gzip.open(folder / LENGTH_QUESTIONS, "rt", encoding="utf-8") as lines:
-        questions = [json.loads(line) for line in lines]
     return [
-        AnswerLengths(question["question"], tuple(known))
-        for question in questions
-        if (known := lengths.get((question["dataset"], str(question["id"]))))
+        AnswerLengths(question, tuple(known))
+        for key, question in _questions(folder / LENGTH_QUESTIONS)
+        if (known := lengths.get(key))
     ]
+
+
+def _questions(path: Path) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yields ((dataset, id), question)."""
+    if not path.is_file():
+        raise OutcomesInvalid(str(path), "there is no such file")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                row = json.loads(line)
+                yield (row["dataset"], str(row["id"])), row["question"]
+            except (ValueError, KeyError, TypeError):
+                problem = "is no JSON object with dataset, id and question"
+                raise OutcomesInvalid(f"{path}:{number}", problem) from None
 
 
 def _rows(path: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, dict[str, str]]]:

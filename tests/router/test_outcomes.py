@@ -1,9 +1,17 @@
+import gzip
 from pathlib import Path
 
 import pytest
 
 from turnout_router.errors import OutcomesInvalid
-from turnout_router.outcomes import Outcome, read_outcomes
+from turnout_router.outcomes import (
+    LENGTH_OUTCOMES,
+    LENGTH_QUESTIONS,
+    AnswerLengths,
+    Outcome,
+    read_lengths,
+    read_outcomes,
+)
 
 HEADER = "id,subject,prompt,strong,weak,clean\n"
 
@@ -52,3 +60,32 @@ def test_a_question_stands_without_its_answer_options() -> None:
 def test_near_duplicates_share_a_group() -> None:
     one, two = "Which is  a prime?\nA. 4\nB. 5\nAnswer:", "which is a prime\nA. 7\nB. 8\nAnswer:"
     assert Outcome(one, "", 1, 1).group == Outcome(two, "", 1, 1).group
+
+
+def write_lengths(folder: Path, questions: str, out_chars: str = "40") -> None:
+    (folder / "zeroeval").mkdir()
+    rows = f"dataset,id,answered,out_chars\nmath,7,1,{out_chars}\nmath,7,0,9000\n"
+    for name, text in ((LENGTH_OUTCOMES, rows), (LENGTH_QUESTIONS, questions)):
+        with gzip.open(folder / name, "wt", encoding="utf-8") as file:
+            file.write(text)
+
+
+def test_lengths_are_those_of_answers_that_were_given(tmp_path: Path) -> None:
+    write_lengths(tmp_path, '{"dataset": "math", "id": 7, "question": "1+1?"}\n')
+    assert read_lengths(tmp_path) == [AnswerLengths("1+1?", (40,))]
+
+
+@pytest.mark.parametrize(
+    ("questions", "out_chars", "message"),
+    [
+        ('{"dataset": "math", "id": 7}\n', "40", r"questions\.jsonl\.gz:1: is no JSON object with"),
+        ("[]\n", "40", r"questions\.jsonl\.gz:1: is no JSON"),
+        ("", "4.5", r"outcomes\.csv\.gz:2: out_chars is no whole number"),
+    ],
+)
+def test_broken_lengths_are_refused_with_file_and_line(
+    tmp_path: Path, questions: str, out_chars: str, message: str
+) -> None:
+    write_lengths(tmp_path, questions, out_chars)
+    with pytest.raises(OutcomesInvalid, match=message):
+        read_lengths(tmp_path)

@@ -18,6 +18,6 @@ def _facts(sources: Sequence[str]) -> ModelFacts | None:
     try:
         folder = cached_model(sources)
         return model_facts(folder) if folder else None
-    except (ModelError, OSError, ValueError, RuntimeError):
+    except (ModelError, OSError, ValueError):
         # A source that is no source, or a path no system takes: the checks and the fetch say so.
         return None

@@ -9,6 +9,13 @@ _INDEX = "model.safetensors.index.json"
 
 def missing_from(folder: Path) -> str | None:
     """The first thing a folder lacks to be served as a model, as a sentence; None when complete."""
+    try:
+        return _missing_from(folder)
+    except OSError as problem:
+        return f"the folder cannot be read: {problem.strerror}"
+
+
+def _missing_from(folder: Path) -> str | None:
     if not folder.is_dir():
         return "there is no such folder"
     if not (folder / "config.json").is_file():

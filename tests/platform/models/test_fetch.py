@@ -123,3 +123,10 @@ def test_every_error_reads_the_same_after_pickling(error: errors.ModelError) -> 
     assert type(again) is type(error)
     assert str(again) == str(error)
     assert vars(again) == vars(error)
+
+
+def test_a_path_too_long_for_the_system_is_a_failed_source() -> None:
+    with pytest.raises(
+        errors.NoSourceWorked, match="the folder cannot be read: File name too long"
+    ):
+        ensure_model(["/" + "a" * 300])
