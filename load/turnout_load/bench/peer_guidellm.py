@@ -1,0 +1,69 @@
+"""How guidellm 0.8 is driven and read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from turnout_load.bench.peer import Command, Figures, Files, Load
+
+
+class Guidellm:
+    """vLLM project's GuideLLM, with one worker process: it is given one core."""
+
+    name = "guidellm"
+    locks: str | None = "guidellm.txt"
+
+    def command(self, python: Path, load: Load, files: Files) -> Command:
+        """Returns `guidellm run` with a configuration file."""
+        config = files.folder / "guidellm.json"
+        argv = (str(python.parent / "guidellm"), "run", "--config", str(config))
+        return Command(
+            (*argv, "--disable-console"),
+            inputs={config: json.dumps({"spec": self._spec(load, files)}, indent=2)},
+            environment={"GUIDELLM__MAX_WORKER_PROCESSES": "1", "HF_HUB_OFFLINE": "1"},
+        )
+
+    def _spec(self, load: Load, files: Files) -> dict[str, Any]:
+        return {
+            "backend": {
+                "kind": "openai_http",
+                "target": load.address,
+                "model": "mock",
+                "stream": load.stream,
+                "max_tokens": load.output_tokens,
+                "validate_backend": False,
+                "http2": False,
+            },
+            "profile": self._profile(load),
+            "constraints": [{"kind": "max_duration", "seconds": load.duration_s}],
+            "tokenizer": {"kind": "huggingface_auto", "model": str(files.tokenizer)},
+            "data": [{"kind": "json_file", "path": str(files.prompts)}],
+            "seed": {"kind": "static", "value": load.seed},
+            "metrics": {"kind": "generative", "sample_size": 0},
+            "outputs": [{"kind": "json", "path": str(self.report(files))}],
+        }
+
+    def _profile(self, load: Load) -> dict[str, Any]:
+        if load.arrivals == "closed":
+            return {"kind": "concurrent", "streams": [load.users]}
+        return {"kind": load.arrivals, "rate": [load.rate]}
+
+    def report(self, files: Files) -> Path:
+        """Returns where its report is."""
+        return files.folder / "benchmarks.json"
+
+    def figures(self, report: Mapping[str, Any]) -> Figures:
+        """Reads its report: TTFT from its own send time, ITL as each request's mean."""
+        metrics = report["benchmarks"][0]["metrics"]
+        ttft = metrics["time_to_first_token_ms"]["successful"]["percentiles"]
+        itl = metrics["inter_token_latency_ms"]["successful"]["percentiles"]
+        return Figures(
+            ttft_p50=ttft["p50"],
+            ttft_p99=ttft["p99"],
+            itl_p50=itl["p50"],
+            itl_p99=itl["p99"],
+            itl_truth="request_itl_ms",
+        )

@@ -1,0 +1,50 @@
+"""How this tool itself is driven and read, as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from turnout_load.bench.inputs import PROMPT_WORDS
+from turnout_load.bench.peer import Command, Figures, Files, Load
+
+
+class Turnout:
+    """`turnout-load`, in one process."""
+
+    name = "turnout-load"
+    locks: str | None = None
+
+    def command(self, python: Path, load: Load, files: Files) -> Command:
+        """Returns `turnout-load run …`."""
+        settings = {
+            "url": f"{load.address}/v1",
+            "model": "mock",
+            "arrivals": load.arrivals,
+            "rate": f"{load.rate:g}",
+            "users": str(load.users),
+            "duration": f"{load.duration_s:g}",
+            "input-tokens": f"fixed:{PROMPT_WORDS}",
+            "output-tokens": f"fixed:{load.output_tokens}",
+            "seed": str(load.seed),
+            "out": str(files.folder),
+        }
+        options = [word for name, value in settings.items() for word in (f"--{name}", value)]
+        stream = "--stream" if load.stream else "--no-stream"
+        return Command((str(python), "-m", "turnout_load", "run", *options, stream))
+
+    def report(self, files: Files) -> Path:
+        """Returns where its result is."""
+        return files.folder / "result.json"
+
+    def figures(self, report: Mapping[str, Any]) -> Figures:
+        """Reads its result: TTFT from the intended send time, ITL as every gap between chunks."""
+        ttft, itl = report["ttft_ms"], report["itl_ms"]
+        return Figures(
+            ttft_p50=ttft["p50"],
+            ttft_p99=ttft["p99"],
+            itl_p50=itl["p50"],
+            itl_p99=itl["p99"],
+            itl_truth="itl_ms",
+        )

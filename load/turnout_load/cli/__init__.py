@@ -1,0 +1,1 @@
+"""The command line: `turnout-load run | replay | sweep | compare | soak | mock | schema`."""

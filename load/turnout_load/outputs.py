@@ -1,0 +1,66 @@
+"""The files that a command leaves; raises `BadData` where they cannot be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from turnout_load.comparison import Comparison
+from turnout_load.errors import BadData
+from turnout_load.records import Records
+from turnout_load.report.html import comparison_page, run_page, sweep_page
+from turnout_load.report.markdown import comparison_summary, run_summary, sweep_summary
+from turnout_load.report.requests_csv import write_csv
+from turnout_load.result import Result
+from turnout_load.sweep_result import SweepResult
+
+
+def write_run(folder: Path, result: Result, records: Records, more: str = "") -> str:
+    """Writes `result.json`, `requests.csv`, `report.html`, `summary.md`; returns the summary."""
+    summary = run_summary(result) + more
+    with _written(folder):
+        _write(folder, "result", result, run_page(result, records), summary)
+        _write_requests(folder / "requests.csv", records)
+    return summary
+
+
+def write_sweep(folder: Path, found: SweepResult) -> str:
+    """Writes `sweep.json`, `report.html` and `summary.md`; returns the summary."""
+    summary = sweep_summary(found)
+    with _written(folder):
+        _write(folder, "sweep", found, sweep_page(found), summary)
+    return summary
+
+
+def write_comparison(folder: Path, found: Comparison, of_a: Records, of_b: Records) -> str:
+    """Writes `comparison.json`, both sides' requests, report and summary; returns the summary."""
+    summary = comparison_summary(found)
+    with _written(folder):
+        _write(folder, "comparison", found, comparison_page(found, of_a, of_b), summary)
+        _write_requests(folder / "requests-a.csv", of_a)
+        _write_requests(folder / "requests-b.csv", of_b)
+    return summary
+
+
+def _write(folder: Path, name: str, found: msgspec.Struct, page: str, summary: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    encoded = msgspec.json.format(msgspec.json.encode(found), indent=2)
+    (folder / f"{name}.json").write_bytes(encoded + b"\n")
+    (folder / "report.html").write_text(page, encoding="utf-8")
+    (folder / "summary.md").write_text(summary, encoding="utf-8")
+
+
+def _write_requests(path: Path, records: Records) -> None:
+    with path.open("w", newline="", encoding="utf-8") as out:
+        write_csv(records, out)
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as problem:
+        raise BadData(str(folder), None, f"the results cannot be written: {problem}") from None

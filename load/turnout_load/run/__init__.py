@@ -1,0 +1,1 @@
+"""Runs: the sending loop of one process, the processes of a run, and what they tell meanwhile."""

@@ -1,0 +1,125 @@
+"""A run over processes of this machine: starts them together, listens, and stops them."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import signal
+import time
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+import uvloop
+
+from turnout_load.errors import LoadError, WorkerLost
+from turnout_load.live import Snapshot, merge
+from turnout_load.run.worker import Outcome, Worker
+from turnout_load.spec import Spec
+
+TELL_S = 0.25
+LEAD_S = 0.1
+"""From the last worker's readiness to the start."""
+
+
+def run_processes(spec: Spec, tell: Callable[[Snapshot], None]) -> tuple[list[Outcome], list[str]]:
+    """Runs a spec on `spec.processes` processes; returns their outcomes and their notes.
+
+    Ctrl-C stops the run and returns what was measured. Raises `LoadError` where the spec cannot be
+    used, or a process dies.
+    """
+    context = multiprocessing.get_context("spawn")
+    pipes: list[Connection] = []
+    started: list[SpawnProcess] = []
+    try:
+        for index in range(spec.processes):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_main, args=(theirs, spec, index), daemon=True)
+            process.start()
+            theirs.close()
+            pipes.append(ours)
+            started.append(process)
+        notes = _together(pipes)
+        return _listen(pipes, tell), notes
+    finally:
+        for process in started:
+            process.join(timeout=5)
+            if process.is_alive():
+                process.terminate()
+
+
+def _together(pipes: Sequence[Connection]) -> list[str]:
+    """Waits until every worker is ready, then tells all of them when to start."""
+    notes: list[str] = []
+    for pipe in pipes:
+        answer = _receive(pipe)
+        notes = [*notes, *(note for note in answer if note not in notes)]
+    start_wall_ns = time.time_ns() + round(LEAD_S * 1e9)
+    for pipe in pipes:
+        pipe.send(start_wall_ns)
+    return notes
+
+
+def _listen(pipes: Sequence[Connection], tell: Callable[[Snapshot], None]) -> list[Outcome]:
+    latest: dict[Connection, Snapshot] = {}
+    outcomes: dict[Connection, Outcome] = {}
+    while len(outcomes) < len(pipes):
+        try:
+            for pipe in wait([pipe for pipe in pipes if pipe not in outcomes], timeout=1):
+                assert isinstance(pipe, Connection)
+                said = _receive(pipe)
+                if isinstance(said, Outcome):
+                    outcomes[pipe] = said
+                else:
+                    latest[pipe] = said
+            if len(latest) == len(pipes):
+                tell(merge(list(latest.values())))
+        except KeyboardInterrupt:
+            for pipe in pipes:
+                if pipe not in outcomes:
+                    pipe.send("stop")
+    return [outcomes[pipe] for pipe in pipes]
+
+
+def _receive(pipe: Connection) -> Any:
+    """Returns what a worker says; raises what it raised."""
+    try:
+        said = pipe.recv()
+    except EOFError:
+        raise WorkerLost from None
+    if isinstance(said, LoadError):
+        raise said
+    return said
+
+
+def _main(pipe: Connection, spec: Spec, index: int) -> None:
+    """A worker process's whole life."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and says what to do
+    try:
+        worker = Worker(spec, index, spec.processes)
+        pipe.send(worker.notes)
+        start_wall_ns = pipe.recv()
+        pipe.send(uvloop.run(_run(pipe, worker, start_wall_ns)))
+    except LoadError as refused:
+        pipe.send(refused)
+    except (EOFError, BrokenPipeError):
+        pass  # the parent is gone: nobody to tell
+
+
+async def _run(pipe: Connection, worker: Worker, start_wall_ns: int) -> Outcome:
+    loop = asyncio.get_running_loop()
+    loop.add_reader(pipe.fileno(), worker.stop)  # whatever comes now, even the end, means stop
+    teller = asyncio.create_task(_tell(pipe, worker))
+    try:
+        return await worker.run(start_wall_ns)
+    finally:
+        teller.cancel()
+        loop.remove_reader(pipe.fileno())
+
+
+async def _tell(pipe: Connection, worker: Worker) -> None:
+    while True:
+        await asyncio.sleep(TELL_S)
+        if snapshot := worker.snapshot():
+            pipe.send(snapshot)

@@ -1,0 +1,1 @@
+"""Statistics without numpy: histograms, percentiles with their intervals, the paired bootstrap."""
