@@ -12,7 +12,8 @@ STAMP := $(VENV)/setup-$(PROFILE)
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup up down status test test-fast check format lock docs bench-gateway-path bench-abort clean
+.PHONY: help setup up down status test test-fast check format lock docs results clean bench bench-client \
+  bench-peers bench-replay bench-gateway-path bench-abort bench-transformers bench-sweep bench-routing
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -64,13 +65,42 @@ lock: setup ## Resolve the lock files anew
 	    $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX) --index-strategy unsafe-best-match); \
 	done
 
+RESULTS := docs/results
+STATUS   = $(BIN)/turnout status --json |
+GATEWAY  = http://127.0.0.1:8000/v1
+TRACE   ?= AzureLLMInferenceTrace_conv.csv
+PEERS   ?= .peers
+WEIGHTS ?= $(firstword $(wildcard $(HOME)/.cache/turnout/models/smollm2*))
+
+bench: bench-client bench-peers bench-gateway-path bench-abort bench-transformers bench-sweep bench-routing results ## All benchmarks that need no file of yours (after make up)
+
+bench-client: setup ## The load tool's own rate, memory and size
+	@$(BIN)/python -m turnout_load.bench.client_limits --out $(RESULTS)/load-client.json
+
+bench-peers: setup ## The load tool beside aiperf and guidellm (PEERS= folder for their environments)
+	@$(BIN)/python -m turnout_load.bench.peers --venvs $(PEERS) --out $(RESULTS)/load-peers.json
+
+bench-replay: setup ## An hour of Azure's trace in a minute, against the mock (TRACE= the CSV)
+	@$(BIN)/python -m turnout_load.bench.replay --trace $(TRACE) --out $(RESULTS)/load-replay.json
+
 bench-gateway-path: setup ## What the gateway adds, direct path against handle path (after make up)
-	@$(BIN)/turnout status --json | $(BIN)/python -m turnout_load.gateway_path --status - \
-	  --out docs/results/gateway-path.json
+	@$(STATUS) $(BIN)/python -m turnout_load.bench.gateway_path --status - --out $(RESULTS)/gateway-path.json
 
 bench-abort: setup ## How soon an engine is idle after its client left (after make up)
-	@$(BIN)/turnout status --json | $(BIN)/python -m turnout_load.abort --status - \
-	  --out docs/results/abort.json
+	@$(STATUS) $(BIN)/python -m turnout_load.bench.abort --status - --out $(RESULTS)/abort.json
+
+bench-transformers: setup ## vLLM beside plain transformers generate (after make up)
+	@$(BIN)/python -m turnout_load.bench.transformers_generate --url $(GATEWAY) \
+	  --weights $(WEIGHTS) --out $(RESULTS)/transformers.json
+
+bench-sweep: setup ## The knee of the local deployment (after make up)
+	@$(BIN)/python -m turnout_load.bench.local_sweep --url $(GATEWAY) --out $(RESULTS)/local-sweep.json
+
+bench-routing: setup ## Always large against auto (after make up)
+	@$(BIN)/python -m turnout_load.bench.routing --url $(GATEWAY) --out $(RESULTS)/routing.json
+
+results: setup ## Generate the page of all results
+	@$(BIN)/python -m turnout_load.bench.outcome $(RESULTS) > $(RESULTS)/README.md
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import textwrap
 from itertools import pairwise
 
 
+@functools.cache
 def field_docs(of: type) -> dict[str, str]:
     """Returns the docstring below each annotated field of a class, on one line."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(of)))

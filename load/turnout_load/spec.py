@@ -41,7 +41,7 @@ class Workload(Struct, frozen=True):
     rate: float = 1.0
     """Conversations a second; a ramp's start. With `closed`, not used."""
     burstiness: float = 1.0
-    """Coefficient of variation of `gamma` gaps: 1 is Poisson, above it is bursty."""
+    """Coefficient of variation of gaps, of `gamma`, `ramp` and `steps`: 1 is Poisson, 0 is even."""
     ramp_to: float | None = None
     """A ramp's last rate, reached at the run's end."""
     steps: tuple[float, ...] = ()
@@ -55,11 +55,12 @@ class Workload(Struct, frozen=True):
     skip: int = 0
     """Conversations left out at the beginning, so that a later run goes on where one ended."""
     trace: str | None = None
-    """A trace to replay, as `azure:PATH`, `mooncake:PATH` or `burstgpt:PATH`."""
+    """A trace to replay: `azure:PATH`, `mooncake:PATH`, `burstgpt:PATH`, or a `log:PATH`."""
     speed: float = 1.0
     """How many times faster than recorded a trace is replayed."""
     input_tokens: str = "fixed:128"
-    """Lengths of synthetic prompts: `fixed:N`, `normal:…`, `lognormal:…`, `histogram:PATH`."""
+    """Lengths of synthetic prompts: `fixed:N`, `normal:mean=,sd=`, `lognormal:mean=,sd=`,
+    `uniform:low=,high=` or `histogram:PATH`, each also with `,min=,max=`."""
     output_tokens: str | None = None
     """`max_tokens` of each request; None takes the dataset's, else 64 for synthetic text."""
     exact_output: bool = False

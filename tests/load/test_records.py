@@ -64,6 +64,10 @@ def test_a_column_holds_one_field_of_every_record() -> None:
         records.column("prompt")
 
 
+def test_a_text_that_records_share_is_kept_once() -> None:
+    assert len({id(model) for model in filled(range(100)).column("model")}) == 1
+
+
 def test_another_processs_records_and_gaps_join() -> None:
     records, other = filled(range(2)), filled(range(2, 5))
     records.add_gap(10)

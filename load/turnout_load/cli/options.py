@@ -83,8 +83,9 @@ def _sign(run: Command, parameters: Sequence[inspect.Parameter]) -> None:
 
 
 def _parameters(parts: Sequence[Part]) -> list[inspect.Parameter]:
+    hints = {part: get_type_hints(part) for part in parts}
     return [
-        _parameter(field, get_type_hints(part)[field.name], field_docs(part).get(field.name, ""))
+        _parameter(field, hints[part][field.name], field_docs(part).get(field.name, ""))
         for part in parts
         for field in msgspec.structs.fields(part)
         if not isinstance(field.type, type) or not issubclass(field.type, msgspec.Struct)

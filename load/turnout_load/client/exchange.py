@@ -87,7 +87,7 @@ class Exchange:
     def _mark(self, kind: str, detail: str) -> None:
         if not self.record.error:
             self.record.error = sys.intern(kind)
-            self.record.detail = detail[:MAX_DETAIL]
+            self.record.detail = " ".join(detail.split())[:MAX_DETAIL]
 
     def _take(self, data: bytes, at_ns: int, wrong: str) -> None:
         try:

@@ -4,9 +4,9 @@
     rate  = requests that met every part / measured time
 
 As DistServe (Zhong et al., OSDI 2024) and vLLM's `--goodput` have it. A failed request has met
-nothing. An answer of one chunk or one token has no gap that could be too long: it meets any ITL and
-TPOT, as in vLLM. Other figures that a request does not have, such as the TPOT of an answer whose
-tokens nobody counted, are missed.
+nothing. A stream of one chunk has no gap that could be too long and meets any ITL; one of one token
+meets any TPOT, as in vLLM. Other figures that a request does not have, such as the TTFT of an
+answer that was not streamed, are missed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from turnout_load.metrics import METRICS
 from turnout_load.metrics.condition import Condition, parse
 from turnout_load.metrics.metric import Metric
 from turnout_load.metrics.throughput import per_s
-from turnout_load.record import Record
+from turnout_load.record import UNKNOWN, Record
 from turnout_load.result import Goodput
 
 FAILED = "failed"
@@ -63,7 +63,9 @@ def misses_of(record: Record, slo: tuple[Condition, ...]) -> list[str]:
 
 
 def _meets(record: Record, part: Condition) -> bool:
-    has_no_gap = record.chunks == 1 or record.output_tokens == 1
-    if has_no_gap and part.name in ("itl", "tpot"):
+    if record.first_ns != UNKNOWN and (
+        (part.name == "itl" and record.chunks == 1)
+        or (part.name == "tpot" and record.output_tokens == 1)
+    ):
         return True
     return part.holds(BY_NAME[part.name].of(record))

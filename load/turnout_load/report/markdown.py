@@ -67,7 +67,8 @@ def comparison_summary(comparison: Comparison) -> str:
 
 
 def _page(title: str, parts: Iterable[str]) -> str:
-    return "\n\n".join((f"## {title}", *filter(None, parts))) + "\n"
+    whole = "\n\n".join((f"## {title}", *filter(None, parts))) + "\n"
+    return whole.encode("utf-8", "replace").decode()  # half of a surrogate pair is no text
 
 
 def _narrow(table: Table) -> Table:

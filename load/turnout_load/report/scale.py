@@ -28,7 +28,7 @@ class Scale:
 
 def linear(low: float, high: float, most: int = 6) -> Scale:
     """Returns an axis that ends at ticks, which are multiples of 1, 2 or 5 x 10^n."""
-    if high <= low:
+    if high - low <= abs(high) * 1e-9:  # one value, or as good as one
         low, high = low - abs(low) * 0.1, high + (abs(high) * 0.1 or 1)
     step = _step(high - low, most)
     first, last = math.floor(_near(low / step)), math.ceil(_near(high / step))

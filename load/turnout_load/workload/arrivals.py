@@ -138,7 +138,7 @@ def _profile(workload: Workload, duration_s: float | None) -> Profile:
         expected = "a --duration beside it: the rate changes over the run"
         raise BadOption("--arrivals", workload.arrivals, expected)
     if workload.arrivals == "steps":
-        return Steps(_rates("--steps", *workload.steps), duration_s)
+        return Steps(_rates("--step", *workload.steps), duration_s)
     if workload.ramp_to is None:
         raise BadOption("--arrivals", "ramp", "a --ramp-to beside it, the last rate")
     first, last = _rates("--rate and --ramp-to", workload.rate, workload.ramp_to)

@@ -34,17 +34,6 @@ def body(
     return made | _length(turn.max_tokens, exact_output) | dict(conversation.fields)
 
 
-def extended(
-    history: Sequence[Message], turn: Turn, answer: str, *, live: bool
-) -> tuple[Message, ...]:
-    """Returns the history after a turn: with the recorded reply, or the server's answer.
-
-    The answer stands where it is to be `live`, and where none was recorded.
-    """
-    reply = answer if live or turn.reply is None else turn.reply
-    return (*history, *turn.messages, {"role": "assistant", "content": reply})
-
-
 def encode(made: Mapping[str, Any]) -> bytes:
     """Returns a body as JSON."""
     return msgspec.json.encode(made)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, repeat
 
 from turnout_load.errors import BadData, BadOption
@@ -27,6 +28,8 @@ class Schedule:
 
     starts_ns: Starts
     dataset: Dataset
+    skip: int
+    """The dataset's number of the plan's first conversation."""
     requests: int | None
     duration_ns: float
 
@@ -36,7 +39,7 @@ class Schedule:
             if offset_ns is not None and offset_ns >= self.duration_ns:
                 return
             if index % shards == shard:
-                yield Planned(index, offset_ns, self.dataset.conversation(index))
+                yield Planned(index, offset_ns, self.dataset.conversation(index + self.skip))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +65,14 @@ def build(workload: Workload, seed: int, duration_s: float | None, requests: int
     plan = Schedule(
         starts_ns,
         _adjusted(workload, opened.dataset, seed),
+        workload.skip,
         requests,
         math.inf if duration_s is None else duration_s * 1e9,
     )
     is_closed = workload.arrivals == "closed" and workload.trace is None
     asked = min(expected, math.inf if requests is None else requests)
-    return Built(plan, opened.problems, is_closed, (*opened.notes, *_size_notes(opened, asked)))
+    notes = (*opened.notes, *_size_notes(opened, workload.skip, asked))
+    return Built(plan, opened.problems, is_closed, notes)
 
 
 def _starts(
@@ -75,12 +80,17 @@ def _starts(
 ) -> tuple[Starts, float]:
     """Returns when conversations start, and how many are expected to within the duration."""
     if (offsets := opened.offsets_ns) is not None:
-        return lambda: (round(offset / workload.speed) for offset in offsets), math.inf
+        return partial(_trace_starts, offsets, workload.skip, workload.speed), math.inf
     if workload.arrivals == "closed":
         return lambda: repeat(None), math.inf
     timed = arrivals(workload, duration_s)
     expected = math.inf if duration_s is None else timed.profile.expected(duration_s)
     return lambda: timed.offsets_ns(seed), expected
+
+
+def _trace_starts(offsets_ns: Sequence[int], skip: int, speed: float) -> Iterator[int]:
+    for row in range(skip, len(offsets_ns)):
+        yield round((offsets_ns[row] - offsets_ns[skip]) / speed)
 
 
 def _adjusted(workload: Workload, dataset: Dataset, seed: int) -> Dataset:
@@ -90,19 +100,20 @@ def _adjusted(workload: Workload, dataset: Dataset, seed: int) -> Dataset:
         dataset,
         seed,
         length("--output-tokens", output) if output else None,
-        amount("--think-time-s", workload.think_time_s),
+        amount("--think-time", workload.think_time_s),
         mix(workload.mix) if workload.mix else None,
     )
 
 
-def _size_notes(opened: Source, asked: float) -> tuple[str, ...]:
+def _size_notes(opened: Source, skip: int, asked: float) -> tuple[str, ...]:
     size = math.inf if opened.size is None else opened.size
-    if asked <= size or math.isinf(asked):
+    if skip + asked <= size or math.isinf(asked):
         return ()
+    wanted = f"{asked:.0f} were asked for" + (f" after {skip}" if skip else "")
     if opened.offsets_ns is not None:
-        return (f"the trace has {size} requests; {asked:.0f} were asked for: it ends sooner",)
+        return (f"the trace has {size} requests; {wanted}: it ends sooner",)
     return (
-        f"the dataset has {size} conversations; {asked:.0f} were asked for: it starts over, "
+        f"the dataset has {size} conversations; {wanted}: it starts over, "
         "and a prefix cache may know what it sends again",
     )
 
@@ -114,5 +125,7 @@ def _check(workload: Workload, duration_s: float | None, requests: int | None) -
         raise BadOption("--requests", str(requests), "1 or more")
     if not 0 < workload.speed < math.inf:
         raise BadOption("--speed", str(workload.speed), "a factor above 0")
+    if workload.skip < 0:
+        raise BadOption("--skip", str(workload.skip), "0 or more")
     if workload.history not in HISTORIES:
         raise BadOption("--history", workload.history, " or ".join(HISTORIES))

@@ -32,7 +32,7 @@ def streamed() -> Record:
 @pytest.fixture
 def whole() -> Record:
     """The same request, not streamed."""
-    return replace(STREAMED, first_ns=-1, last_ns=-1, chunks=0)
+    return replace(STREAMED, first_ns=-1, last_ns=-1, chunks=1)
 
 
 @pytest.fixture

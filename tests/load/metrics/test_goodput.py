@@ -31,15 +31,23 @@ def test_a_request_that_missed_two_parts_counts_in_both(streamed: Record) -> Non
     ]
 
 
-def test_an_answer_of_one_token_meets_any_itl_and_tpot(streamed: Record) -> None:
+def test_a_stream_without_a_gap_meets_any_itl_and_tpot_but_not_any_ttft(streamed: Record) -> None:
     single = replace(streamed, chunks=1, output_tokens=1, last_ns=streamed.first_ns)
-    assert misses_of(single, parse_slo(["itl<1ms", "tpot<1ms"])) == []
+    slo = parse_slo(["ttft<1ms", "itl<1ms", "tpot<1ms"])
+    assert misses_of(single, slo) == ["ttft<1ms"]
+
+
+def test_many_tokens_in_one_chunk_have_a_tpot(streamed: Record) -> None:
+    at_once = replace(streamed, chunks=1, last_ns=streamed.first_ns)
+    assert misses_of(at_once, parse_slo(["itl<1ms", "tpot<1ms"])) == ["tpot<1ms"]
 
 
 def test_a_part_that_cannot_be_judged_is_missed(streamed: Record, whole: Record) -> None:
-    assert misses_of(whole, parse_slo(["ttft<9s", "itl<9s"])) == ["ttft<9s", "itl<9s"]
+    slo = ["ttft<9s", "itl<9s", "tpot<9s"]
+    assert misses_of(whole, parse_slo(slo)) == slo
+    assert misses_of(replace(whole, output_tokens=1), parse_slo(slo)) == slo
     uncounted = replace(streamed, output_tokens=UNKNOWN)
-    assert misses_of(uncounted, parse_slo(["tpot<9s"])) == ["tpot<9s"]
+    assert misses_of(uncounted, parse_slo(slo)) == ["tpot<9s"]
 
 
 def test_a_rate_can_be_part_of_an_slo(streamed: Record) -> None:

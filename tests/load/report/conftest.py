@@ -18,7 +18,7 @@ VOID = {"meta", "br", "img", "input", "link", "hr"}
 
 
 def request_of(index: int = 0, at: float = 0, **changes: Any) -> Record:
-    """A whole answer sent at `at` ms: 10 ms at the client, 40 ms to the first token, 100 ms more."""
+    """A whole answer due at `at` ms: 10 ms at the client, 40 to the first token, 100 of stream."""
     values: dict[str, Any] = {
         "index": index,
         "intended_ns": round(at * MS),

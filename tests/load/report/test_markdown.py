@@ -48,16 +48,18 @@ def test_every_row_has_its_heads_cells_whatever_a_server_said(make_result: Make)
         each for each in tables(run_summary(make_result(errors=errors))) if "error" in each[0]
     ]
     assert all(len(row) == 4 for row in table)
-    assert table[2][
-        3
-    ] == "`a \\| b \\| c \\| 'code' <img src=x> @someone [x](http://x) \"`".replace(
-        "b \\| c", "b \\| c"
-    )
+    shown = "`a \\| b \\| c \\| 'code' <img src=x> @someone [x](http://x) \"`"
+    assert table[2][3] == shown
 
 
 def test_no_note_is_read_as_markup(make_result: Make) -> None:
     page = run_summary(make_result(notes=["<img src=x> ![a](b) | `c`"]))
     assert "> \\<img src=x> !\\[a\\](b) \\| \\`c\\`" in page
+
+
+def test_what_is_no_text_can_still_be_written(make_result: Make) -> None:
+    errors = {"http 500": ErrorKind(count=1, example="\ud83d")}
+    assert "`?`" in run_summary(make_result(errors=errors)).encode("utf-8").decode()
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_time_ends_with_the_data() -> None:
     assert axis.ticks == (0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22)
 
 
-@pytest.mark.parametrize("values", [[], [0], [7], [7, 7], [-3]])
+@pytest.mark.parametrize("values", [[], [0], [7], [7, 7], [-3], [0.001, 0.0010000000000000002]])
 def test_one_value_or_none_still_gets_an_axis(values: list[float]) -> None:
     axis = fitting(values)
     assert axis.low < axis.high

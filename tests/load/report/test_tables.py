@@ -24,7 +24,6 @@ TARGET = {"target": {"endpoint": "completions", "stream": False}}
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ({}, "chat requests, streamed, constant arrivals at 0/s,  input tokens, seed 0"),
         (
             {
                 **TARGET,

@@ -37,7 +37,7 @@ async def run(what: Spec) -> Outcome:
 
 @contextmanager
 def echo_server() -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """A server of the standard library's that keeps the bodies it was sent and counts its answers."""
+    """A server of the standard library that keeps the bodies it was sent and counts answers."""
     bodies: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):

@@ -111,8 +111,8 @@ def test_a_seed_gives_the_same_starts_and_another_seed_others() -> None:
         (Workload(arrivals="gamma", burstiness=-1), "--burstiness '-1'"),
         (Workload(arrivals="ramp", rate=1), "--ramp-to"),
         (Workload(arrivals="ramp", rate=0, ramp_to=0), "--rate and --ramp-to '0,0'"),
-        (Workload(arrivals="steps", steps=()), "--steps ''"),
-        (Workload(arrivals="steps", steps=(1, -2)), "--steps '1,-2'"),
+        (Workload(arrivals="steps", steps=()), "--step ''"),
+        (Workload(arrivals="steps", steps=(1, -2)), "--step '1,-2'"),
     ],
 )
 def test_rates_that_start_nothing_are_refused(workload: Workload, message: str) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from turnout_load.spec import Target
-from turnout_load.workload.body import body, encode, extended
+from turnout_load.workload.body import body, encode
 from turnout_load.workload.work import Conversation, Turn
 
 CHAT = Target(url="http://127.0.0.1/v1", model="small")
@@ -49,15 +49,6 @@ def test_without_a_length_nothing_can_be_exact() -> None:
     turn = Turn((ASK,))
     made = body(CHAT, Conversation((turn,)), (), turn, True)
     assert made.keys() == {"model", "messages", "stream", "stream_options"}
-
-
-def test_the_history_holds_the_recorded_reply_unless_it_is_live() -> None:
-    recorded, unrecorded = Turn((ASK,), reply="Hi"), Turn((ASK,))
-    said = {"role": "assistant", "content": "Hi"}
-    answered = {"role": "assistant", "content": "Good day"}
-    assert extended(HISTORY, recorded, "Good day", live=False) == (*HISTORY, ASK, said)
-    assert extended(HISTORY, recorded, "Good day", live=True) == (*HISTORY, ASK, answered)
-    assert extended((), unrecorded, "Good day", live=False) == (ASK, answered)
 
 
 def test_a_body_is_sent_as_json() -> None:

