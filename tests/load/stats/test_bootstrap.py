@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from turnout_load.stats.bootstrap import Block, pairs, relative_difference
+from turnout_load.stats.bootstrap import Block, pairs, relative_difference, statistic_of
 
 
 def width(interval: tuple[float, float] | None) -> float:
@@ -90,3 +90,9 @@ def test_samples_without_a_relative_difference_are_refused(blocks: list[Block]) 
 def test_samples_of_different_lengths_make_no_pairs() -> None:
     with pytest.raises(ValueError, match="shorter"):
         pairs([1, 2], [1])
+
+
+def test_a_statistic_by_name_leaves_the_sample_in_its_order() -> None:
+    sample = [3.0, 1.0, 2.0, 10.0]
+    assert (statistic_of(sample, "mean"), statistic_of(sample, "p50")) == (4, 2.5)
+    assert sample == [3, 1, 2, 10]
