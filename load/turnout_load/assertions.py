@@ -88,7 +88,7 @@ def _distributions(result: Result) -> dict[str, Distribution | None]:
         "tpot": result.tpot_ms,
         "e2e": result.e2e_ms,
         "normalized_latency": result.normalized_latency_ms_per_token,
-        "output_tps": result.output_tokens_per_s,
+        "output_tps": result.output_tps,
         "send_delay": result.send_delay_ms,
     }
 

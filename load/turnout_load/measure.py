@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from turnout_load.environment import environment
+from turnout_load.errors import BadOption
 from turnout_load.live import Snapshot
 from turnout_load.metrics.cost import parse_prices
 from turnout_load.metrics.goodput import parse_slo
@@ -46,6 +47,18 @@ def measure(spec: Spec, tell: Callable[[Snapshot], None]) -> tuple[Result, Recor
 
 
 def check_terms(spec: Spec) -> None:
-    """Raises `BadOption` where the SLO or a price cannot be read."""
+    """Raises `BadOption` where the SLO, a price or a number cannot be used."""
     parse_slo(spec.slo)
     parse_prices(spec.price)
+    numbers = {
+        "--processes": spec.processes,
+        "--users": spec.workload.users,
+        "--max-connections": spec.max_connections,
+        "--request-timeout": spec.target.request_timeout_s,
+        "--stall-timeout": spec.target.stall_timeout_s,
+    }
+    for option, number in numbers.items():
+        if not 0 < number < float("inf"):
+            raise BadOption(option, f"{number:g}", "a number above 0")
+    if not 0 <= spec.warm_up_s < float("inf"):
+        raise BadOption("--warm-up", f"{spec.warm_up_s:g}", "seconds, 0 or more")

@@ -142,7 +142,7 @@ class Result(Struct, kw_only=True):
     tpot_ms: Distribution | None
     e2e_ms: Distribution | None
     normalized_latency_ms_per_token: Distribution | None
-    output_tokens_per_s: Distribution | None
+    output_tps: Distribution | None
     """Per request, while it streams: the metric `output_tps`. The system's is in `rates`."""
     send_delay_ms: Distribution | None
     """Sent later than intended: the client's own delay."""

@@ -88,7 +88,7 @@ def summarize(records: Records, spec: Spec, facts: Facts) -> Result:
         tpot_ms=measure(TPOT, answered),
         e2e_ms=measure(E2E, answered),
         normalized_latency_ms_per_token=measure(NORMALIZED_LATENCY, answered),
-        output_tokens_per_s=measure(OUTPUT_TPS, answered),
+        output_tps=measure(OUTPUT_TPS, answered),
         send_delay_ms=send_delay_ms,
         input_tokens=distribution(known(answered.column("input_tokens"))),
         output_tokens=distribution(known(answered.column("output_tokens"))),

@@ -67,7 +67,7 @@ def test_latencies_are_the_known_truth_of_the_answers() -> None:
         (result.ttft_ms, 50),
         (result.tpot_ms, 5),
         (result.e2e_ms, 100),
-        (result.output_tokens_per_s, 250),
+        (result.output_tps, 250),
         (result.send_delay_ms, 2),
         (result.input_tokens, 100),
         (result.output_tokens, 11),

@@ -48,6 +48,8 @@ def origin(target: Target, environment: Mapping[str, str]) -> Origin:
         raise BadOption("--url", target.url, "a port from 0 to 65535") from None
     if split.scheme not in {"http", "https"} or not split.hostname:
         raise BadOption("--url", target.url, "an address such as http://127.0.0.1:8000/v1")
+    if target.endpoint not in PATHS:
+        raise BadOption("--endpoint", target.endpoint, " or ".join(PATHS))
     path = split.path.rstrip("/") + PATHS[target.endpoint]
     if split.query:
         path += f"?{split.query}"

@@ -57,8 +57,8 @@ def throughput(result: Result) -> Table:
         rows.append(("input tokens", f"{number(rates.input_tokens)}/s"))
     if rates.output_tokens is not None:
         rows.append(("output tokens", f"{number(rates.output_tokens)}/s"))
-    if result.output_tokens_per_s is not None:
-        rows.append(("of one request", f"p50 {number(result.output_tokens_per_s.p50)} tokens/s"))
+    if result.output_tps is not None:
+        rows.append(("of one request", f"p50 {number(result.output_tps.p50)} tokens/s"))
     if result.prefix_cache is not None:
         rows.append(("prompt tokens from cache", share(result.prefix_cache.share)))
     return Table(("throughput", ""), rows)

@@ -75,6 +75,8 @@ def test_a_server_that_answers_nothing_well_has_an_exit_code_of_its_own(
         (["--price", "m=cheap"], "expected INPUT/OUTPUT"),
         (["--header", "x"], "--header 'x': expected NAME=VALUE"),
         (["--dataset", "no-such.jsonl"], "no-such.jsonl: "),
+        (["--processes", "0"], "--processes '0': expected a number above 0"),
+        (["--endpoint", "images"], "--endpoint 'images': expected chat or completions"),
         (["--arrivals", "sometimes"], "--arrivals 'sometimes': expected"),
         (["--out", "/dev/null/x"], "/dev/null/x: the results cannot be written"),
     ],

@@ -87,7 +87,7 @@ def result_of(**changes: Any) -> Result:
         "tpot_ms": None,
         "e2e_ms": distribution_of(150.0),
         "normalized_latency_ms_per_token": None,
-        "output_tokens_per_s": None,
+        "output_tps": None,
         "send_delay_ms": None,
         "input_tokens": None,
         "output_tokens": None,
