@@ -90,7 +90,7 @@ bench-abort: setup ## How soon an engine is idle after its client left (after ma
 	@$(STATUS) $(BIN)/python -m turnout_load.bench.abort --status - --out $(RESULTS)/abort.json
 
 bench-transformers: setup ## vLLM beside plain transformers generate (after make up)
-	@$(BIN)/python -m turnout_load.bench.transformers_generate --url $(GATEWAY) \
+	@$(STATUS) $(BIN)/python -m turnout_load.bench.transformers_generate --status - \
 	  --weights $(WEIGHTS) --out $(RESULTS)/transformers.json
 
 bench-sweep: setup ## The knee of the local deployment (after make up)

@@ -81,6 +81,15 @@ def measured(result: Result, name: str) -> float | None:
     return value
 
 
+def has_interval(result: Result, name: str) -> bool:
+    """Says whether a figure is no percentile, or one of enough requests for an interval."""
+    metric, _, statistic = name.partition(".")
+    if statistic not in PERCENTILES:
+        return True
+    percentiles = _distributions(result)[metric]
+    return percentiles is not None and percentiles.ci95.get(statistic) is not None
+
+
 def _distributions(result: Result) -> dict[str, Distribution | None]:
     return {
         "ttft": result.ttft_ms,

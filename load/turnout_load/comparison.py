@@ -10,16 +10,16 @@ class MetricDifference(Struct, frozen=True):
     """One metric of both sides, and how sure the difference between them is."""
 
     name: str
-    """As an assertion names it: `ttft.p95`, `goodput`, `cost`."""
+    """`ttft.p95`, `itl_mean.p50` (of each request's mean gap), `cost.mean`."""
     a: float
     b: float
-    """Both in the metric's own unit: ms, a share, or USD per million tokens."""
+    """Both in the metric's own unit: ms, tokens per second, or USD per request."""
     difference_percent: float
     """(b - a) / a: negative where B's figure is the smaller one."""
     ci95_percent: tuple[float, float] | None
     """Its 95% confidence interval; null where there are too few pairs for one."""
     verdict: str
-    """A sentence, made by `report.verdict.verdict`."""
+    """A sentence, made by `report.verdict.verdict`, or why there is none."""
 
 
 class Comparison(Struct, frozen=True):

@@ -22,8 +22,19 @@ def environment(*distributions: str) -> dict[str, Any]:
         "machine": platform.machine(),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
-        **{name: found for name in ("turnout", *distributions) if (found := _version(name))},
+        **{
+            name: found
+            for name in ("turnout", "turnout-load", *distributions)
+            if (found := _version(name))
+        },
     }
+
+
+def peak_memory_mib() -> float:
+    """Returns the most memory that this process had in use (its VmHWM, in MiB)."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    [peak] = [line for line in lines if line.startswith("VmHWM:")]
+    return int(peak.split()[1]) / 1024
 
 
 def _version(distribution: str) -> str | None:

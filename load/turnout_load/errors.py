@@ -3,13 +3,14 @@
 LoadError
 ├── BadOption        an option's text that cannot be read
 ├── BadData          a file's line that cannot be used
-├── TargetRefused    the server cannot be measured at all
-└── WorkerLost       a process of the run died
+├── WorkerLost       a process of the run died
+└── Stopped          a comparison was ended before there was anything to compare
 """
 
 from __future__ import annotations
 
 KINDS = (
+    "client",  # this machine's own limit: open files, ports
     "connect",  # no connection: refused, no such host, TLS
     "timeout",  # the whole request took longer than it may
     "stalled",  # the server owed an answer and was silent for too long
@@ -50,19 +51,15 @@ class BadData(LoadError):
         return f"{path}:{line}: {problem}" if line else f"{path}: {problem}"
 
 
-class TargetRefused(LoadError):
-    """The server cannot be measured: no connection, or every request would be refused."""
-
-    def __init__(self, url: str, problem: str) -> None:
-        super().__init__(url, problem)
-
-    def __str__(self) -> str:
-        url, problem = self.args
-        return f"{url}: {problem}"
-
-
 class WorkerLost(LoadError):
     """A process of the run died."""
 
     def __str__(self) -> str:
         return "a process of the run died: see its message above; was the machine out of memory?"
+
+
+class Stopped(LoadError):
+    """A comparison was ended before there was anything to compare."""
+
+    def __str__(self) -> str:
+        return "stopped in the first round: nothing to compare; let both sides finish one round"

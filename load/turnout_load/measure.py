@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from turnout_load.environment import environment
+from turnout_load.environment import environment, peak_memory_mib
 from turnout_load.errors import BadOption
 from turnout_load.live import Snapshot
 from turnout_load.metrics.cost import parse_prices
@@ -34,7 +34,7 @@ def take(spec: Spec, tell: Callable[[Snapshot], None]) -> tuple[Records, Facts]:
         cpu_share=max(outcome.cpu_share for outcome in outcomes),
         connections_opened=sum(outcome.connections_opened for outcome in outcomes),
         peak_in_flight=sum(outcome.peak_in_flight for outcome in outcomes),
-        peak_memory_mib=sum(outcome.peak_memory_mib for outcome in outcomes),
+        peak_memory_mib=peak_memory_mib() + sum(each.peak_memory_mib for each in outcomes),
         notes=(*notes, *dict.fromkeys(note for each in outcomes for note in each.notes)),
     )
 

@@ -1,10 +1,14 @@
-"""The files that a command leaves; raises `BadData` where they cannot be written."""
+"""The files that a command leaves; raises `BadData` where they cannot be written.
+
+What was measured is written before it is drawn.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import msgspec
 
@@ -18,37 +22,50 @@ from turnout_load.result import Result
 from turnout_load.sweep_result import SweepResult
 
 
+def prepare(folder: Path) -> None:
+    """Makes the folder and a file in it, so that nothing is measured that cannot be written."""
+    with _written(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
+
+
 def write_run(folder: Path, result: Result, records: Records, more: str = "") -> str:
     """Writes `result.json`, `requests.csv`, `report.html`, `summary.md`; returns the summary."""
-    summary = run_summary(result) + more
     with _written(folder):
-        _write(folder, "result", result, run_page(result, records), summary)
+        _write_figures(folder / "result.json", result)
         _write_requests(folder / "requests.csv", records)
+        summary = run_summary(result) + more
+        _write_report(folder, run_page(result, records), summary)
     return summary
 
 
 def write_sweep(folder: Path, found: SweepResult) -> str:
     """Writes `sweep.json`, `report.html` and `summary.md`; returns the summary."""
-    summary = sweep_summary(found)
     with _written(folder):
-        _write(folder, "sweep", found, sweep_page(found), summary)
+        _write_figures(folder / "sweep.json", found)
+        summary = sweep_summary(found)
+        _write_report(folder, sweep_page(found), summary)
     return summary
 
 
 def write_comparison(folder: Path, found: Comparison, of_a: Records, of_b: Records) -> str:
     """Writes `comparison.json`, both sides' requests, report and summary; returns the summary."""
-    summary = comparison_summary(found)
     with _written(folder):
-        _write(folder, "comparison", found, comparison_page(found, of_a, of_b), summary)
+        _write_figures(folder / "comparison.json", found)
         _write_requests(folder / "requests-a.csv", of_a)
         _write_requests(folder / "requests-b.csv", of_b)
+        summary = comparison_summary(found)
+        _write_report(folder, comparison_page(found, of_a, of_b), summary)
     return summary
 
 
-def _write(folder: Path, name: str, found: msgspec.Struct, page: str, summary: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
+def _write_figures(path: Path, found: msgspec.Struct) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     encoded = msgspec.json.format(msgspec.json.encode(found), indent=2)
-    (folder / f"{name}.json").write_bytes(encoded + b"\n")
+    path.write_bytes(encoded + b"\n")
+
+
+def _write_report(folder: Path, page: str, summary: str) -> None:
     (folder / "report.html").write_text(page, encoding="utf-8")
     (folder / "summary.md").write_text(summary, encoding="utf-8")
 

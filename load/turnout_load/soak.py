@@ -13,6 +13,8 @@ from turnout_load.records import Records
 from turnout_load.result import Distribution
 
 WATCHED: tuple[Metric, ...] = (TTFT, E2E)
+FEWEST = 4
+"""Windows that drift can be told from: a quarter of the run is one of them."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +28,34 @@ class Window:
     """By metric's name, in milliseconds."""
 
 
-def windows(records: Records, width_s: float, duration_s: float) -> list[Window]:
-    """Cuts a run into windows of `width_s`; the last one may be shorter."""
-    count = max(1, round(-(-duration_s // width_s)))
+def windows(records: Records, width_s: float) -> list[Window]:
+    """Cuts the time in which conversations were started into windows of `width_s`.
+
+    A last window of which less than half came to pass is left out, and so is what was sent later:
+    next turns, while the last answers were waited for.
+    """
+    starts_ns = (record.intended_ns for record in records if not record.turn)
+    count = max(1, round(max(starts_ns, default=0) / S / width_s))
     within: list[list[Record]] = [[] for _ in range(count)]
     for record in records:
-        number = min(count - 1, int(record.intended_ns / S / width_s))
-        within[number].append(record)
+        number = int(record.intended_ns / S / width_s)
+        if number < count:
+            within[number].append(record)
     return [_window(number * width_s, each) for number, each in enumerate(within)]
+
+
+def unjudged(of_run: Sequence[Window]) -> list[str]:
+    """Returns a sentence where there are too few windows, or too few answers in them, to tell."""
+    if len(of_run) < FEWEST:
+        return [
+            f"drift is not judged: it takes {FEWEST} windows, and the run has {len(of_run)}; "
+            "make it longer, or --window shorter"
+        ]
+    return [
+        f"drift of {metric.name} is not judged: windows have too few answers; make them longer"
+        for metric in WATCHED
+        if _seen(of_run, metric) is None
+    ]
 
 
 def drifts(of_run: Sequence[Window]) -> list[str]:
@@ -43,25 +65,33 @@ def drifts(of_run: Sequence[Window]) -> list[str]:
     metric drifts when the medians of the last quarter's windows all lie outside its interval, on
     the same side.
     """
-    quarter = max(1, len(of_run) // 4)
-    if len(of_run) < 4:
-        return []
     found = []
     for metric in WATCHED:
-        reference = of_run[quarter].latencies[metric.name]
-        last = [window.latencies[metric.name] for window in of_run[-quarter:]]
-        interval = reference.ci95["p50"] if reference else None
-        medians = [each.p50 for each in last if each is not None]
-        if reference is None or interval is None or len(medians) < len(last):
+        if (seen := _seen(of_run, metric)) is None:
             continue
-        way = _way(medians, interval)
-        if way:
+        before, interval, medians = seen
+        if way := _way(medians, interval):
             now = sorted(medians)[len(medians) // 2]
             found.append(
-                f"{metric.name} {way} over the run: a median of {reference.p50:.1f} ms became "
-                f"{now:.1f} ms"
+                f"{metric.name} {way} over the run: a median of {before:.1f} ms became {now:.1f} ms"
             )
     return found
+
+
+def _seen(
+    of_run: Sequence[Window], metric: Metric
+) -> tuple[float, tuple[float, float], list[float]] | None:
+    """Returns the reference's median and its interval, and the medians of the last quarter."""
+    if len(of_run) < FEWEST:
+        return None
+    quarter = len(of_run) // 4
+    reference = of_run[quarter].latencies[metric.name]
+    last = [window.latencies[metric.name] for window in of_run[-quarter:]]
+    interval = reference.ci95["p50"] if reference else None
+    medians = [each.p50 for each in last if each is not None]
+    if reference is None or interval is None or len(medians) < len(last):
+        return None
+    return reference.p50, interval, medians
 
 
 def _way(medians: Sequence[float], interval: tuple[float, float]) -> str:
@@ -93,6 +123,6 @@ def table(of_run: Sequence[Window]) -> str:
             for latency in window.latencies.values()
             for each in ("p50", "p95")
         ]
-        cells = [f"{window.begin_s:.0f}", str(window.sent), str(window.failed), *figures]
+        cells = [f"{window.begin_s:g}", str(window.sent), str(window.failed), *figures]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
+from turnout_load.client.target import shown_url
 from turnout_load.metrics.client import bottleneck
 from turnout_load.metrics.cost import cost, parse_prices
 from turnout_load.metrics.e2e import E2E
@@ -28,7 +28,7 @@ from turnout_load.metrics.tpot import TPOT
 from turnout_load.metrics.ttft import TTFT
 from turnout_load.record import UNKNOWN
 from turnout_load.records import Records
-from turnout_load.result import Client, Counts, Distribution, Result
+from turnout_load.result import Client, Counts, Result
 from turnout_load.spec import Spec
 from turnout_load.stats.percentiles import distribution
 
@@ -98,17 +98,19 @@ def summarize(records: Records, spec: Spec, facts: Facts) -> Result:
         models=model_share(answered, parse_prices(spec.price)),
         groups=groups(finished),
         errors=error_kinds(record for record in finished if not record.ok),
-        client=_client(facts, spec, send_delay_ms),
-        notes=[*facts.notes, *_notes(answered)],
+        client=_client(facts, spec, finished),
+        notes=[*facts.notes, *_notes(answered, finished)],
     )
 
 
-def _client(facts: Facts, spec: Spec, send_delay_ms: Distribution | None) -> Client:
+def _client(facts: Facts, spec: Spec, finished: Records) -> Client:
+    """Judges the client by requests that no connection was opened for: that is the network's."""
+    kept = finished.where(not connected for connected in finished.column("connected"))
     problem = bottleneck(
         facts.cpu_share,
         facts.peak_in_flight,
         spec.max_connections * facts.processes,
-        send_delay_ms,
+        measure(SEND_DELAY, kept),
     )
     return Client(
         processes=facts.processes,
@@ -124,15 +126,20 @@ def _client(facts: Facts, spec: Spec, send_delay_ms: Distribution | None) -> Cli
 def _without_secrets(spec: Spec) -> dict[str, Any]:
     target = msgspec.structs.replace(
         spec.target,
-        url=re.sub("//[^/@]*@", "//", spec.target.url),
+        url=shown_url(spec.target.url),
         headers=dict.fromkeys(spec.target.headers, HIDDEN),
     )
     described: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(spec, target=target))
     return described
 
 
-def _notes(answered: Records) -> list[str]:
-    silent = list(answered.column("output_tokens")).count(UNKNOWN)
-    if not silent:
-        return []
-    return [f"answers without usage: {silent}; figures that count tokens leave them out"]
+def _notes(answered: Records, finished: Records) -> list[str]:
+    notes = []
+    if silent := list(answered.column("output_tokens")).count(UNKNOWN):
+        notes.append(f"answers without usage: {silent}; figures that count tokens leave them out")
+    if limited := list(finished.column("error")).count("client"):
+        notes.append(
+            f"{limited} requests failed for want of this machine's own files or ports: "
+            "they say nothing about the server"
+        )
+    return notes

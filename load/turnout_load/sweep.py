@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from turnout_load.assertions import Assertion, check
+from msgspec.structs import replace
+
+from turnout_load.assertions import Assertion, check, has_interval
+from turnout_load.errors import BadOption
+from turnout_load.onward import onward
+from turnout_load.records import Records
 from turnout_load.result import Result
+from turnout_load.spec import Spec
+from turnout_load.stability import backlog
 from turnout_load.sweep_result import SweepPoint, SweepResult
 
+Run = Callable[[Spec], tuple[Result, Records]]
+ARRIVALS = ("constant", "poisson", "gamma")
+"""Those that have one rate."""
 MAX_TRIALS = 24
 
 
@@ -43,39 +53,83 @@ def next_rate(tried: Sequence[tuple[float, bool]], rates: Range) -> float | None
 
 
 def sweep(
-    run: Callable[[float], Result],
+    spec: Spec,
     slo: Sequence[Assertion],
     rates: Range,
+    run: Run,
     tell: Callable[[SweepPoint], None],
 ) -> SweepResult:
-    """Runs rate after rate until the highest one that meets the SLO is known."""
+    """Runs rate after rate until the highest one that meets the SLO is known.
+
+    Each run sends other bytes than the one before it. A run that is stopped ends the search and is
+    left out of it. Raises `BadOption` for a workload without a rate of its own to change.
+    """
+    spec = prepared(spec, slo)
     points: list[SweepPoint] = []
-    while len(points) < MAX_TRIALS:
+    stopped_at = None
+    while len(points) < MAX_TRIALS and stopped_at is None:
         rate = next_rate([(point.rate, point.meets_slo) for point in points], rates)
         if rate is None:
             break
-        points.append(judged(rate, run(rate), slo))
-        tell(points[-1])
+        result, records = run(replace(spec, workload=replace(spec.workload, rate=rate)))
+        if result.was_stopped:
+            stopped_at = rate
+        else:
+            points.append(judged(rate, result, records, slo))
+            tell(points[-1])
+            spec = onward(spec, records)
     met = [point.rate for point in points if point.meets_slo]
     failed = [point.rate for point in points if not point.meets_slo]
-    highest = max((rate for rate in met if rate < min(failed, default=rate + 1)), default=None)
     return SweepResult(
         slo=[each.text for each in slo],
         points=points,
-        highest_rate=highest,
+        highest_rate=max(
+            (each for each in met if each < min(failed, default=each + 1)), default=None
+        ),
         knee=knee(points),
-        notes=_notes(points, bool(failed), rates),
+        notes=_notes(points, rates, stopped_at),
     )
 
 
-def judged(rate: float, result: Result, slo: Sequence[Assertion]) -> SweepPoint:
-    """Returns a rate's point: it meets the SLO only if every part of it was measured and holds."""
+def prepared(spec: Spec, slo: Sequence[Assertion]) -> Spec:
+    """Returns the spec of a sweep's runs: each request is to keep the limits of the latencies.
+
+    That makes of `ttft.p95<500ms` and `goodput>0.95` that 95% of the requests have TTFT<500ms.
+    """
+    workload = spec.workload
+    if workload.trace is not None:
+        raise BadOption("--trace", workload.trace, "none in a sweep: a trace has its own times")
+    if workload.arrivals not in ARRIVALS:
+        expected = f"{', '.join(ARRIVALS)}: a sweep changes their rate"
+        raise BadOption("--arrivals", workload.arrivals, expected)
+    latencies = [each for each in slo if "." in each.name]
+    if not latencies and any(each.name == "goodput" for each in slo):
+        expected = "a latency beside it that requests must keep, such as 'ttft.p95<500ms'"
+        raise BadOption("--slo", "goodput", expected)
+    parts = (each.text.replace(each.name, each.name.partition(".")[0], 1) for each in latencies)
+    return replace(spec, slo=tuple(dict.fromkeys(parts)))
+
+
+def judged(rate: float, result: Result, records: Records, slo: Sequence[Assertion]) -> SweepPoint:
+    """Returns a rate's point: it meets the SLO only if every part of it was measured and holds.
+
+    Nor does it where requests came faster than they were answered: the longer such a run, the
+    longer its latencies, and a short one says nothing of the rate.
+    """
     checks = check(result, slo)
     missed = [each for each in checks if not each.holds]
-    because = ", ".join(each.sentence for each in (missed or checks))
+    because = [", ".join(each.sentence for each in (missed or checks))]
+    unsure = [each.name for each in slo if not has_interval(result, each.name)]
+    growing = backlog(records, result.spec.get("warm_up_s", 0.0))
+    if growing:
+        because.insert(0, growing)
+    if unsure:
+        because.append(f"too few requests to be sure of {', '.join(unsure)}")
     if result.client.is_bottleneck:
-        because += "; the client was the bottleneck"
-    return SweepPoint(rate=rate, meets_slo=not missed, because=because, result=result)
+        because.append("the client was the bottleneck")
+    return SweepPoint(
+        rate=rate, meets_slo=not (missed or growing), because="; ".join(because), result=result
+    )
 
 
 def knee(points: Sequence[SweepPoint]) -> float | None:
@@ -93,11 +147,16 @@ def knee(points: Sequence[SweepPoint]) -> float | None:
     return powers[best][0] if 0 < best < len(powers) - 1 else None
 
 
-def _notes(points: Sequence[SweepPoint], found_a_limit: bool, rates: Range) -> list[str]:
+def _notes(points: Sequence[SweepPoint], rates: Range, stopped_at: float | None) -> list[str]:
     notes = []
-    if not found_a_limit:
+    if stopped_at is not None:
+        notes.append(
+            f"stopped while {stopped_at:.4g}/s ran: that rate is left out, and a higher one may "
+            "meet the SLO"
+        )
+    elif all(point.meets_slo for point in points):
         notes.append(f"the SLO is met up to the highest rate tried: look above {rates.highest:g}/s")
-    if all(not point.meets_slo for point in points):
+    elif not any(point.meets_slo for point in points):
         notes.append(f"the SLO is missed at the lowest rate already: look below {rates.lowest:g}/s")
     if any(point.result.client.is_bottleneck for point in points):
         notes.append("the client was the bottleneck at some rates: use more --processes")

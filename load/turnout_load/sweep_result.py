@@ -10,7 +10,7 @@ class SweepPoint(Struct, frozen=True):
     """One rate that was tried."""
 
     rate: float
-    """Intended requests per second."""
+    """Conversations started per second."""
     meets_slo: bool
     because: str
     """Which figure decided it."""

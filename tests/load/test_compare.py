@@ -1,9 +1,14 @@
 """Two sides get the same requests in turn, and only what both answered is compared."""
 
+import dataclasses
+
 import pytest
 from msgspec.structs import replace
 
-from turnout_load.compare import compare, joined, paired, rounds, side
+from turnout_load.compare import compare, joined, run_rounds, side
+from turnout_load.comparison import Comparison
+from turnout_load.errors import BadOption, Stopped
+from turnout_load.pairing import blocks_of, paired
 from turnout_load.record import Record
 from turnout_load.records import Records
 from turnout_load.spec import Spec, Target, Workload
@@ -11,6 +16,7 @@ from turnout_load.summarize import Facts
 
 TARGET = Target(url="http://gw/v1", model="m")
 SPEC = Spec(target=TARGET, requests=10, seed=5)
+SIDES = side("a", TARGET), side("http://b/v1#b", TARGET)
 FACTS = Facts(
     started_at="2026-01-01T00:00:00+00:00",
     duration_s=2.0,
@@ -62,28 +68,24 @@ def test_a_side_is_a_model_an_address_or_both(text: str, url: str, model: str) -
 
 
 def test_rounds_go_on_in_the_dataset_and_sides_get_the_same() -> None:
-    a, b = side("a", TARGET), side("b", TARGET)
-    made = list(rounds(replace(SPEC, workload=Workload(skip=3)), (a, b), 3))
-    assert [(x.workload.skip, x.seed) for x, _ in made] == [(3, 5), (13, 6), (23, 7)]
-    assert all(replace(x, target=TARGET) == replace(y, target=TARGET) for x, y in made)
-    assert {(x.target.model, y.target.model) for x, y in made} == {("a", "b")}
-
-
-def test_who_goes_first_alternates() -> None:
-    asked: list[str] = []
+    asked: list[Spec] = []
 
     def run(spec: Spec) -> tuple[Records, Facts]:
-        asked.append(spec.target.model)
-        return of(answered(0, 10)), FACTS
+        asked.append(spec)
+        sent = 10 if spec.target.model == "a" else 7  # a faster side takes more in the same time
+        return of(*(answered(number, 10) for number in range(sent))), FACTS
 
-    compare(SPEC, (side("a", TARGET), side("b", TARGET)), 3, run)
-    assert asked == ["a", "b", "b", "a", "a", "b"]
+    spec = replace(SPEC, requests=None, duration_s=9.0, workload=Workload(skip=3))
+    run_rounds(spec, SIDES, 3, run)
+    skips_and_seeds = [(each.workload.skip, each.seed) for each in asked]
+    assert skips_and_seeds == [(3, 5), (3, 5), (13, 6), (13, 6), (23, 7), (23, 7)]
+    assert [each.target.model for each in asked] == ["a", "b", "b", "a", "a", "b"]
 
 
 def test_what_one_side_failed_is_left_out_of_the_pairs() -> None:
     a = of(answered(0, 10), answered(1, 20), answered(2, 30, error="timeout"))
     b = of(answered(1, 10), answered(0, 5, error="closed"), answered(2, 15))
-    assert [(x.index, y.index) for x, y in paired([a], [b])] == [(1, 1)]
+    assert [(x.index, y.index) for x, y in paired([a], [b])[0]] == [(1, 1)]
 
 
 def test_a_side_twice_as_fast_and_half_as_dear_is_found() -> None:
@@ -108,3 +110,89 @@ def test_rounds_follow_one_another_in_the_joined_run() -> None:
     whole = joined([first, of(answered(0, 5))], warm_up_ns=0)
     assert [record.intended_ns for record in whole] == [0, 0, 20_000_001]
     assert [record.end_ns for record in whole] == [10_000_001, 20_000_001, 25_000_002]
+
+
+def compared(
+    count: int, *, failing: int = 0, stops_in: int = 99, facts: Facts = FACTS
+) -> Comparison:
+    """Compares A with itself: 20 requests a round, of which B fails the first ones."""
+    begun: list[str] = []
+
+    def run(spec: Spec) -> tuple[Records, Facts]:
+        begun.append(spec.target.model)
+        fails = failing if spec.target.model == "b" else 0
+        records = [
+            answered(number, 10 + number, error="http" if number < fails else "")
+            for number in range(20)
+        ]
+        return of(*records), dataclasses.replace(facts, was_stopped=len(begun) > 2 * stops_in - 1)
+
+    return compare(SPEC, SIDES, count, run)[0]
+
+
+def test_a_stopped_round_ends_the_comparison_with_the_rounds_before_it() -> None:
+    found = compared(4, stops_in=3)
+    assert (found.rounds, found.pairs) == (2, 40)
+    assert "stopped after 2 of 4 rounds: what came later is left out" in found.notes
+    assert (found.a_result.requests.sent, found.b_result.requests.sent) == (40, 40)
+    with pytest.raises(Stopped):
+        compared(4, stops_in=1)
+
+
+def test_no_rounds_are_refused_and_one_round_is_told() -> None:
+    with pytest.raises(BadOption, match="--rounds"):
+        compared(0)
+    assert any("A always goes first" in note for note in compared(1).notes)
+    assert not any("A always goes first" in note for note in compared(2).notes)
+
+
+def test_requests_of_the_warm_up_are_in_no_pair() -> None:
+    def run(spec: Spec) -> tuple[Records, Facts]:
+        cold = answered(0, 900 if spec.target.model == "a" else 300)
+        warm = [
+            dataclasses.replace(answered(n, 2010), intended_ns=2_000_000_000) for n in range(1, 21)
+        ]
+        return of(cold, *warm), FACTS
+
+    found, of_a, _ = compare(replace(SPEC, warm_up_s=1.0), SIDES, 2, run)
+    assert (found.pairs, len(of_a)) == (40, 40)
+    [mean] = [each for each in found.metrics if each.name == "ttft.mean"]
+    assert (mean.a, mean.b, mean.difference_percent) == pytest.approx((10, 10, 0))
+
+
+def test_warnings_of_both_sides_are_told() -> None:
+    noted = compared(2, facts=dataclasses.replace(FACTS, notes=("the clock moved",), cpu_share=1.0))
+    assert {"A: the clock moved", "B: the clock moved"} <= set(noted.notes)
+    assert any(note.startswith("A: The client was the bottleneck") for note in noted.notes)
+
+
+@pytest.mark.parametrize(("failing", "withheld"), [(0, False), (1, True)])
+def test_sides_that_fail_unlike_shares_are_not_compared(failing: int, withheld: bool) -> None:
+    found = compared(2, failing=failing)  # 1 of 20 is 5%
+    told = "not comparable: A failed 0.0% of its requests, B 5.0%"
+    assert [each.verdict == told for each in found.metrics] == [withheld] * len(found.metrics)
+    counted = "A failed 0 of 40, B failed 2 of 40: pairs leave these out"
+    assert (counted in found.notes) == withheld
+
+
+def test_a_shared_address_is_told_for_its_cache() -> None:
+    shared = side("a", TARGET), side("b", TARGET)
+    found, _, _ = compare(SPEC, shared, 1, lambda _: (of(answered(0, 10)), FACTS))
+    assert any("prefix cache" in note for note in found.notes)
+    assert not any("prefix cache" in note for note in compared(2).notes)
+
+
+def test_ten_rounds_are_drawn_as_they_are_and_fewer_as_their_pairs() -> None:
+    of_round = [(1.0, 2.0), (3.0, 4.0)]
+    assert blocks_of([of_round] * 10) == [([1, 3], [2, 4])] * 10
+    assert blocks_of([of_round] * 9) == [((1,), (2,)), ((3,), (4,))] * 9
+
+
+def test_gaps_of_pairs_are_named_for_what_they_are() -> None:
+    records = [
+        dataclasses.replace(answered(n, 10), chunks=11, last_ns=110_000_000) for n in range(10)
+    ]
+    found, _, _ = compare(SPEC, SIDES, 1, lambda _: (of(*records), FACTS))
+    [gap] = [each for each in found.metrics if each.name == "itl_mean.p50"]
+    assert gap.a == pytest.approx(10)  # 100 ms of stream between 11 chunks
+    assert not any(each.name.startswith("itl.") for each in found.metrics)

@@ -83,6 +83,7 @@ def main() -> None:
             "and how large is it?",
             command="make bench-client",
             environment=environment("msgspec", "httptools", "uvloop"),
+            seed=0,
             columns=["figure", "measured", "goal"],
             rows=[
                 ["open-loop requests/s of one core", best.rates.requests_finished, "≥ 3,000"],

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from turnout_load.assertions import parse_assertion
 from turnout_load.bench.conversations import write_conversations
 from turnout_load.bench.outcome import Cell, Outcome, save
@@ -14,6 +12,7 @@ from turnout_load.environment import environment
 from turnout_load.live import LiveView
 from turnout_load.measure import measure
 from turnout_load.outputs import write_sweep
+from turnout_load.records import Records
 from turnout_load.result import Distribution, Result
 from turnout_load.spec import Spec, Target, Workload
 from turnout_load.sweep import Range, sweep
@@ -31,14 +30,13 @@ def run_sweep(options: argparse.Namespace) -> SweepResult:
         seed=1,
     )
 
-    def run(rate: float) -> Result:
+    def run(at_rate: Spec) -> tuple[Result, Records]:
         with LiveView() as view:
-            workload = replace(spec.workload, rate=rate)
-            return measure(replace(spec, workload=workload), view.update)[0]
+            return measure(at_rate, view.update)
 
     slo = [parse_assertion(text, "--slo") for text in options.slo]
     rates = Range(options.lowest, options.highest, resolution=0.2)
-    found = sweep(run, slo, rates, lambda point: print(point.rate, point.because))
+    found = sweep(spec, slo, rates, run, lambda point: print(point.rate, point.because))
     write_sweep(options.work, found)
     return found
 

@@ -21,6 +21,7 @@ class Outcome(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     command: str
     """What prints it again."""
     environment: dict[str, Any]
+    seed: int | None = None
     columns: list[str]
     rows: list[list[Cell]]
     notes: list[str] = []
@@ -52,7 +53,8 @@ def section(outcome: Outcome) -> str:
         *(f"- {note}" for note in outcome.notes),
         *([""] if outcome.notes else []),
         f"`{outcome.command}` at {where.get('commit')}, {where.get('cpus')} CPUs "
-        f"({where.get('cpu_model') or where.get('machine')}).",
+        f"({where.get('cpu_model') or where.get('machine')})"
+        f"{'' if outcome.seed is None else f', seed {outcome.seed}'}.",
         "",
     ]
     return "\n".join(lines)

@@ -45,6 +45,7 @@ def main() -> None:
             "are the requests sent when they are due?",
             command=f"make bench-replay TRACE={options.trace.name}",
             environment=environment(),
+            seed=0,
             columns=["figure", "measured"],
             rows=[
                 ["requests sent", result.requests.sent],

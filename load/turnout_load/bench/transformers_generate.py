@@ -119,7 +119,9 @@ def _quiet(_: Snapshot) -> None:
 def main() -> None:
     """Measures in rounds and saves the outcome."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", required=True, help="the gateway's base URL, or a replica's")
+    parser.add_argument(
+        "--status", type=argparse.FileType(), required=True, help="`turnout status --json`, - reads"
+    )
     parser.add_argument("--model", default="small")
     parser.add_argument("--weights", type=Path, required=True, help="the served model's folder")
     parser.add_argument("--threads", type=int, default=1, help="as the engine's OMP_NUM_THREADS")
@@ -130,17 +132,20 @@ def main() -> None:
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     dataset = options.work / "prompts.jsonl"
-    lines = [json.dumps({"messages": [{"role": "user", "content": each}]}) for each in prompts()]
+    # straight to the replica: the gateway lets fields that only engines know pass by name only
+    url = json.load(options.status)["engines"][options.model][0] + "/v1"
+    lines = [
+        json.dumps({"messages": [{"role": "user", "content": each}], "temperature": 0})
+        for each in prompts()
+    ]
     dataset.write_text("\n".join(lines) + "\n")
     plain = Transformers(options.weights, options.threads, options.dtype)
     ways: dict[str, Callable[[], float]] = {
         "transformers, one at a time": lambda: plain.tokens_per_s("single"),
         f"transformers, a batch of {PROMPTS}": lambda: plain.tokens_per_s("batch"),
-        "vLLM, one at a time": lambda: served_tokens_per_s(
-            options.url, options.model, dataset, users=1
-        ),
+        "vLLM, one at a time": lambda: served_tokens_per_s(url, options.model, dataset, users=1),
         f"vLLM, {PROMPTS} at once": lambda: served_tokens_per_s(
-            options.url, options.model, dataset, users=PROMPTS
+            url, options.model, dataset, users=PROMPTS
         ),
     }
     taken: dict[str, list[float]] = {way: [] for way in ways}

@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from turnout_load.assertions import Assertion, check, parse_assertion
+from turnout_load.cli.exits import REFUSED, exit_code
 from turnout_load.cli.options import to_settings, with_options, with_spec
 from turnout_load.cli.printing import print_markdown
 from turnout_load.cli.studies import compare_command, soak_command, sweep_command
@@ -19,12 +20,10 @@ from turnout_load.live import LiveView
 from turnout_load.measure import measure
 from turnout_load.mock import server
 from turnout_load.mock.settings import MockSettings
-from turnout_load.outputs import write_run
-from turnout_load.result import Result
+from turnout_load.outputs import prepare, write_run
 from turnout_load.schema import result_schema
 from turnout_load.spec import Spec
 
-MISSED, REFUSED, NOTHING_ANSWERED = 1, 2, 3
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results.")]
 Asserted = Annotated[
     list[str], typer.Option("--assert", help="Fails unless it holds, such as 'ttft.p95<500ms'.")
@@ -81,6 +80,7 @@ def schema_command() -> None:
 
 def run_and_report(spec: Spec, out: Path, asserted: Sequence[Assertion]) -> None:
     """Measures, writes the files, prints the summary, and exits with the code that says it."""
+    prepare(out)
     with LiveView() as view:
         result, records = measure(spec, view.update)
     print_markdown(write_run(out, result, records))
@@ -88,13 +88,6 @@ def run_and_report(spec: Spec, out: Path, asserted: Sequence[Assertion]) -> None
     for each in checks:
         print_markdown(each.sentence)
     raise typer.Exit(exit_code(result, all(each.holds for each in checks)))
-
-
-def exit_code(result: Result, all_hold: bool) -> int:
-    """Returns 0, or 3 where nothing was answered, or 1 where an assertion does not hold."""
-    if result.requests.sent and not result.requests.ok:
-        return NOTHING_ANSWERED
-    return 0 if all_hold else MISSED
 
 
 def main() -> None:

@@ -59,6 +59,9 @@ def to_spec(given: Mapping[str, Any]) -> Spec:
     target, workload, rest = (_values(part, given) for part in SPEC_PARTS)
     if not (rest.get("duration_s") or rest.get("requests") or workload.get("trace")):
         rest["duration_s"] = DEFAULT_DURATION_S
+    if rest.get("duration_s") and rest.get("warm_up_s", 0) >= rest["duration_s"]:
+        expected = f"less than the {rest['duration_s']:g} s of --duration"
+        raise BadOption("--warm-up", f"{rest['warm_up_s']:g}", expected)
     return Spec(
         target=Target(**{"url": "", "model": "", **target}), workload=Workload(**workload), **rest
     )

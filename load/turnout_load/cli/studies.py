@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +11,13 @@ import typer
 
 from turnout_load import compare, soak
 from turnout_load.assertions import parse_assertion
+from turnout_load.cli.exits import MISSED, exit_code
 from turnout_load.cli.options import with_spec
 from turnout_load.cli.printing import print_markdown
 from turnout_load.errors import BadOption
 from turnout_load.live import LiveView
 from turnout_load.measure import check_terms, measure, take
-from turnout_load.outputs import write_comparison, write_run, write_sweep
+from turnout_load.outputs import prepare, write_comparison, write_run, write_sweep
 from turnout_load.records import Records
 from turnout_load.result import Result
 from turnout_load.spec import Spec
@@ -32,7 +34,12 @@ def sweep_command(
     slo: Annotated[
         list[str], typer.Option("--slo", help="What must hold, such as 'ttft.p95<500ms'; repeated.")
     ],
-    lowest: Annotated[float, typer.Option("--lowest", help="The first rate, per second.")] = 1.0,
+    arrivals: Annotated[
+        str, typer.Option("--arrivals", help="constant, poisson or gamma.")
+    ] = "poisson",
+    lowest: Annotated[
+        float, typer.Option("--lowest", help="The first rate, in conversations a second.")
+    ] = 1.0,
     highest: Annotated[float, typer.Option("--highest", help="The last rate to try.")] = 1000.0,
     resolution: Annotated[
         float, typer.Option("--resolution", help="How near the limit to come, as a share of it.")
@@ -44,19 +51,22 @@ def sweep_command(
         raise BadOption("--lowest", f"{lowest:g}", "0 < lowest <= highest, 0 < resolution < 1")
     conditions = [parse_assertion(text, "--slo") for text in slo]
 
-    def run(rate: float) -> Result:
-        workload = msgspec.structs.replace(spec.workload, rate=rate)
+    workload = msgspec.structs.replace(spec.workload, arrivals=arrivals)
+    spec = msgspec.structs.replace(spec, workload=workload)
+    prepare(out)
+
+    def run(at_rate: Spec) -> tuple[Result, Records]:
         with LiveView() as view:
-            return measure(msgspec.structs.replace(spec, workload=workload), view.update)[0]
+            return measure(at_rate, view.update)
 
     def tell(point: SweepPoint) -> None:
         typer.echo(
             f"{point.rate:8.3g}/s {'meets' if point.meets_slo else 'misses'}: {point.because}"
         )
 
-    found = sweep(run, conditions, Range(lowest, highest, resolution), tell)
+    found = sweep(spec, conditions, Range(lowest, highest, resolution), run, tell)
     print_markdown(write_sweep(out, found))
-    raise typer.Exit(0 if found.highest_rate is not None else 1)
+    raise typer.Exit(0 if found.highest_rate is not None else MISSED)
 
 
 @with_spec
@@ -73,6 +83,7 @@ def compare_command(
     check_terms(spec)
     target = msgspec.structs.replace(spec.target, url=url, model=model)
     sides = compare.side(a, target), compare.side(b, target)
+    prepare(out)
 
     def run(of_round: Spec) -> tuple[Records, Facts]:
         with LiveView() as view:
@@ -88,10 +99,14 @@ def soak_command(
     out: Out = Path("load-soak"),
 ) -> None:
     """Runs for long, and says whether latencies drift from window to window."""
+    if not 0 < window < math.inf:
+        raise BadOption("--window", f"{window:g}", "seconds, above 0")
+    prepare(out)
     with LiveView() as view:
         result, records = measure(spec, view.update)
-    of_run = soak.windows(records, window, result.duration_s)
+    of_run = soak.windows(records, window)
     drifts = soak.drifts(of_run)
-    result = msgspec.structs.replace(result, notes=[*result.notes, *drifts])
+    notes = [*result.notes, *drifts, *soak.unjudged(of_run)]
+    result = msgspec.structs.replace(result, notes=notes)
     print_markdown(write_run(out, result, records, f"\n{soak.table(of_run)}\n"))
-    raise typer.Exit(1 if drifts else 0)
+    raise typer.Exit(exit_code(result, not drifts))

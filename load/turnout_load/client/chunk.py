@@ -40,18 +40,19 @@ class Choice(msgspec.Struct):
 
     @property
     def content(self) -> str:
-        """The text that this choice adds, reasoning included."""
+        """The text that this choice adds to the answer; reasoning is no part of it."""
         said = self.delta or self.message
-        if said is None:
-            return self.text or ""
-        parts = (said.reasoning_content, said.reasoning, said.content, said.refusal)
-        return "".join(part for part in parts if part)
+        return (said.content if said else self.text) or ""
 
     @property
     def has_content(self) -> bool:
-        """Says whether it carries anything generated."""
+        """Says whether it carries anything generated, reasoning and tool calls included."""
         said = self.delta or self.message
-        return bool(self.content or (said and said.tool_calls))
+        if said is None:
+            return bool(self.text)
+        return any(
+            (said.content, said.reasoning, said.reasoning_content, said.refusal, said.tool_calls)
+        )
 
 
 class Chunk(msgspec.Struct):

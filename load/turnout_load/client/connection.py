@@ -43,6 +43,7 @@ class Connection(asyncio.Protocol):
         self._at_ns = 0
         self._parser = httptools.HttpResponseParser(self)
         self._length_known = True
+        self._is_interim = False
         self.answered = 0
         """Requests answered so far: one that fails on a used connection may be the server's \
 closing it while idle."""
@@ -59,6 +60,7 @@ closing it while idle."""
     def close(self) -> None:
         """Closes the connection; an answer under way hears nothing more of it."""
         self._answer = None
+        self.is_open = False
         if self._transport is not None:
             self._transport.abort()
 
@@ -98,6 +100,9 @@ closing it while idle."""
     def on_headers_complete(self) -> None:
         """Hands status and headers on."""
         headers, self._headers = self._headers, {}
+        self._is_interim = self._parser.get_status_code() < 200  # such as 103: the answer follows
+        if self._is_interim:
+            return
         self._length_known = b"content-length" in headers or b"transfer-encoding" in headers
         if self._answer is not None:
             self._answer.on_headers(self._parser.get_status_code(), headers, self._at_ns)
@@ -109,6 +114,8 @@ closing it while idle."""
 
     def on_message_complete(self) -> None:
         """Ends the answer and frees the connection."""
+        if self._is_interim:
+            return
         answer, self._answer = self._answer, None
         self.answered += 1
         if not self._parser.should_keep_alive():

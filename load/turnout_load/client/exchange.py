@@ -37,15 +37,16 @@ class Exchange:
         self._events: EventStream | None = None
         self._whole: list[bytes] = []
         self._saw_done = False
+        self._gaps: list[int] = []
 
     def on_headers(self, status: int, headers: dict[bytes, bytes], at_ns: int) -> None:
         """Takes the status and the names of model and request."""
         self.heard_ns = at_ns
         record = self.record
         record.status = status
-        record.request_id = headers.get(b"x-request-id", b"").decode("ascii", "replace")
+        record.request_id = _clean(headers.get(b"x-request-id", b"").decode("utf-8", "replace"))
         if model := headers.get(b"x-turnout-model"):
-            record.model = sys.intern(model.decode("utf-8", "replace"))
+            record.model = sys.intern(_clean(model.decode("utf-8", "replace")))
         if status == 200 and headers.get(b"content-type", b"").startswith(b"text/event-stream"):
             self._events = EventStream()
 
@@ -81,13 +82,16 @@ class Exchange:
 
     def _finish(self, at_ns: int) -> None:
         self.record.end_ns = at_ns - self._origin_ns
+        if self.record.ok:
+            for gap_ns in self._gaps:
+                self._add_gap(gap_ns)
         if not self._ended.done():
             self._ended.set_result(None)
 
     def _mark(self, kind: str, detail: str) -> None:
         if not self.record.error:
             self.record.error = sys.intern(kind)
-            self.record.detail = " ".join(detail.split())[:MAX_DETAIL]
+            self.record.detail = _clean(detail)
 
     def _take(self, data: bytes, at_ns: int, wrong: str) -> None:
         try:
@@ -102,7 +106,7 @@ class Exchange:
         if chunk.usage:
             self._count(chunk.usage)
         if chunk.model and not self.record.model:
-            self.record.model = sys.intern(chunk.model)
+            self.record.model = sys.intern(_clean(chunk.model))
 
     def _time(self, chunk: Chunk, at_ns: int) -> None:
         if not any(choice.has_content for choice in chunk.choices):
@@ -119,7 +123,7 @@ class Exchange:
             record.first_ns = arrived_ns
         else:
             gap_ns = arrived_ns - record.last_ns
-            self._add_gap(gap_ns)
+            self._gaps.append(gap_ns)
             record.longest_gap_ns = max(record.longest_gap_ns, gap_ns)
         record.last_ns = arrived_ns
 
@@ -132,6 +136,12 @@ class Exchange:
         details = usage.prompt_tokens_details
         if details is not None and details.cached_tokens is not None:
             record.cached_tokens = details.cached_tokens
+
+
+def _clean(text: str) -> str:
+    """Returns a server's text fit for a terminal: one line, no control characters."""
+    printable = "".join(each if each.isprintable() else " " for each in text[: 2 * MAX_DETAIL])
+    return " ".join(printable.split())[:MAX_DETAIL]
 
 
 def _error_text(body: bytes) -> str:

@@ -21,7 +21,7 @@ class Pool:
         self._idle: list[Connection] = []
         self._all: set[Connection] = set()
         self._opening = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[asyncio.Future[Connection | None]] = deque()
         self.opened = 0
 
     async def acquire(self) -> Connection:
@@ -33,9 +33,11 @@ class Pool:
                     return connection
             if len(self._all) + self._opening < self._limit:
                 return await self.open()
-            free: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(free)
-            await free
+            freed: asyncio.Future[Connection | None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(freed)
+            handed = await freed
+            if handed is not None and handed.is_open:
+                return handed
 
     async def open(self) -> Connection:
         """Opens a connection, whether idle ones exist or not; raises `OSError`."""
@@ -49,8 +51,10 @@ class Pool:
                     ssl=self._tls,
                 )
         except OSError:
-            self._wake()
+            self._hand(None)
             raise
+        except UnicodeError as problem:
+            raise OSError(f"{self._origin.host!r} is no host name: {problem}") from None
         finally:
             self._opening -= 1
         self.opened += 1
@@ -63,15 +67,17 @@ class Pool:
             connection.close()
 
     def _released(self, connection: Connection) -> None:
-        if connection.is_open:
-            self._idle.append(connection)
-        else:
+        if not connection.is_open:
             self._all.discard(connection)
-        self._wake()
+            self._hand(None)
+        elif not self._hand(connection):
+            self._idle.append(connection)
 
-    def _wake(self) -> None:
+    def _hand(self, connection: Connection | None) -> bool:
+        """Gives the longest waiting request a connection, or word that it may open one."""
         while self._waiting:
-            free = self._waiting.popleft()
-            if not free.done():
-                free.set_result(None)
-                return
+            freed = self._waiting.popleft()
+            if not freed.done():
+                freed.set_result(connection)
+                return True
+        return False

@@ -24,6 +24,8 @@ class Origin:
     ca_file: str | None
     head: bytes
     """Request line and headers, up to the value of content-length."""
+    secrets: tuple[str, ...]
+    """What may stand in no result: the key, and the values of the user's own headers."""
 
     def tls(self) -> ssl.SSLContext | None:
         """Returns the context of a TLS connection; raises `BadData` for a wrong ca_file."""
@@ -48,13 +50,16 @@ def origin(target: Target, environment: Mapping[str, str]) -> Origin:
         raise BadOption("--url", target.url, "a port from 0 to 65535") from None
     if split.scheme not in {"http", "https"} or not split.hostname:
         raise BadOption("--url", target.url, "an address such as http://127.0.0.1:8000/v1")
+    if "@" in split.netloc:
+        shown = f"{split.scheme}://…@{split.netloc.rpartition('@')[2]}"
+        raise BadOption("--url", shown, "no user in it: use --header authorization=…")
     if target.endpoint not in PATHS:
         raise BadOption("--endpoint", target.endpoint, " or ".join(PATHS))
     path = split.path.rstrip("/") + PATHS[target.endpoint]
     if split.query:
         path += f"?{split.query}"
     headers = {
-        "host": split.netloc.rpartition("@")[2],
+        "host": split.netloc,
         "user-agent": "turnout-load",
         "accept": "text/event-stream" if target.stream else "application/json",
         "content-type": "application/json",
@@ -67,15 +72,33 @@ def origin(target: Target, environment: Mapping[str, str]) -> Origin:
             raise BadOption("--header", line.partition(":")[0], "printable ASCII on one line")
     is_tls = split.scheme == "https"
     head = "\r\n".join([*lines, "content-length: "]).encode()
-    return Origin(split.hostname, port or (443 if is_tls else 80), is_tls, target.ca_file, head)
+    secrets = (*target.headers.values(), _key(target, environment))
+    return Origin(
+        split.hostname,
+        port or (443 if is_tls else 80),
+        is_tls,
+        target.ca_file,
+        head,
+        tuple(each for each in secrets if each),
+    )
+
+
+def shown_url(url: str) -> str:
+    """Returns an address as results may show it: without a user and a query that hold secrets."""
+    scheme, mark, rest = url.partition("?")[0].partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
 
 
 def _authorization(target: Target, environment: Mapping[str, str]) -> dict[str, str]:
-    if target.api_key_file:
-        try:
-            key = Path(target.api_key_file).read_text().strip()
-        except (OSError, UnicodeDecodeError) as wrong:
-            raise BadData(target.api_key_file, None, f"no key can be read: {wrong}") from None
-    else:
-        key = environment.get(target.api_key_env, "")
+    key = _key(target, environment)
     return {"authorization": f"Bearer {key}"} if key else {}
+
+
+def _key(target: Target, environment: Mapping[str, str]) -> str:
+    if not target.api_key_file:
+        return environment.get(target.api_key_env, "")
+    try:
+        return Path(target.api_key_file).read_text().strip()
+    except (OSError, UnicodeDecodeError) as wrong:
+        raise BadData(target.api_key_file, None, f"no key can be read: {wrong}") from None

@@ -39,7 +39,7 @@ def shares(comparison: Comparison) -> Table:
 
 def points(sweep: SweepResult) -> Table:
     """Returns each rate that was tried, from the lowest."""
-    head = ("sent/s", "finished/s", "tokens/s", "TTFT p50", "TTFT p95", "ITL p95", "E2E p95")
+    head = ("started/s", "finished/s", "tokens/s", "TTFT p50", "TTFT p95", "ITL p95", "E2E p95")
     rows = [
         (
             f"{point.rate:.4g}",
@@ -64,7 +64,7 @@ def found(sweep: SweepResult) -> str:
     if sweep.highest_rate is None:
         answer = f"No rate that was tried meets {slo}"
     else:
-        answer = f"Up to {sweep.highest_rate:.4g} requests per second meet {slo}"
+        answer = f"Up to {sweep.highest_rate:.4g} conversations per second meet {slo}"
     return answer + (f"; the knee is at {sweep.knee:.4g}/s" if sweep.knee is not None else "")
 
 

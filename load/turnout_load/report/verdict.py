@@ -7,6 +7,7 @@ from turnout_load.report.units import signed
 LATENCIES = {
     "ttft": "TTFT",
     "itl": "ITL",
+    "itl_mean": "mean ITL of a request",
     "tpot": "TPOT",
     "e2e": "E2E",
     "normalized_latency": "normalized latency",

@@ -6,6 +6,7 @@ workers start at one moment of the wall clock: nodes' clocks must agree (NTP doe
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from turnout_load.errors import BadOption, LoadError, WorkerLost
 from turnout_load.live import Snapshot, merge
 from turnout_load.run.worker import Outcome, Worker
-from turnout_load.spec import Spec
+from turnout_load.spec import Spec, Target
 
 TELL_S = 0.5
 LEAD_S = 0.5
@@ -59,7 +60,13 @@ def run_over_ray(spec: Spec, tell: Callable[[Snapshot], None]) -> tuple[list[Out
     except ImportError:
         raise BadOption("--ray", str(spec.ray), "Ray beside this tool: pip install ray") from None
     try:
-        ray.init(address=spec.ray, log_to_driver=False, configure_logging=False)
+        ray.init(
+            address=spec.ray,
+            log_to_driver=False,
+            configure_logging=False,
+            runtime_env={"env_vars": _key(spec.target)},
+        )
+        _check_cpus(ray, spec.processes)
         actor = ray.remote(RayWorker).options(num_cpus=1, scheduling_strategy="SPREAD")
         return _run(ray, [actor.remote() for _ in range(spec.processes)], spec, tell)
     except ConnectionError as problem:
@@ -68,6 +75,18 @@ def run_over_ray(spec: Spec, tell: Callable[[Snapshot], None]) -> tuple[list[Out
         raise WorkerLost from problem
     finally:
         ray.shutdown()
+
+
+def _check_cpus(ray: Any, processes: int) -> None:
+    cpus = int(ray.cluster_resources().get("CPU", 0))
+    if processes > cpus:
+        raise BadOption("--processes", str(processes), f"at most the cluster's {cpus} CPUs")
+
+
+def _key(target: Target) -> dict[str, str]:
+    """Returns the variable that holds the key, for the nodes' processes."""
+    key = os.environ.get(target.api_key_env)
+    return {target.api_key_env: key} if key else {}
 
 
 def _run(

@@ -17,9 +17,8 @@ async def until(moment_ns: int) -> None:
     left_ns = moment_ns - now_ns()
     if left_ns <= 0:
         await asyncio.sleep(0)  # a sender that is behind still lets answers in
-    elif left_ns < CALM_NS:
-        await asyncio.sleep(left_ns / 1e9)
     else:
-        await asyncio.sleep((left_ns - TIMER_NS) / 1e9)
-        while now_ns() < moment_ns:
+        early_ns = TIMER_NS if left_ns > CALM_NS else 0
+        await asyncio.sleep((left_ns - early_ns) / 1e9)
+        while now_ns() < moment_ns:  # a timer may also fire up to a millisecond early
             await asyncio.sleep(0)

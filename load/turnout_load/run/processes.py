@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import resource
+import select
 import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -33,26 +37,45 @@ def run_processes(spec: Spec, tell: Callable[[Snapshot], None]) -> tuple[list[Ou
     pipes: list[Connection] = []
     started: list[SpawnProcess] = []
     try:
-        for index in range(spec.processes):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_main, args=(theirs, spec, index), daemon=True)
-            process.start()
-            theirs.close()
-            pipes.append(ours)
-            started.append(process)
-        notes = _together(pipes)
-        return _listen(pipes, tell), notes
+        with _ctrl_c() as stop:
+            for index in range(spec.processes):
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_main, args=(theirs, spec, index), daemon=True)
+                process.start()
+                theirs.close()
+                pipes.append(ours)
+                started.append(process)
+            notes = _together(pipes, stop)
+            return _listen(pipes, stop, tell), notes
     finally:
+        for pipe in pipes:
+            pipe.close()
         for process in started:
-            process.join(timeout=5)
-            if process.is_alive():
-                process.terminate()
+            process.terminate()
+            process.join()
 
 
-def _together(pipes: Sequence[Connection]) -> list[str]:
+@contextmanager
+def _ctrl_c() -> Iterator[threading.Event]:
+    """Yields what Ctrl-C sets meanwhile: an exception could break off a message half read."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: stop.set())
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _together(pipes: Sequence[Connection], stop: threading.Event) -> list[str]:
     """Waits until every worker is ready, then tells all of them when to start."""
     notes: list[str] = []
     for pipe in pipes:
+        while not pipe.poll(TELL_S):
+            if stop.is_set():
+                raise KeyboardInterrupt  # nothing has been measured yet
         answer = _receive(pipe)
         notes = [*notes, *(note for note in answer if note not in notes)]
     start_wall_ns = time.time_ns() + round(LEAD_S * 1e9)
@@ -61,23 +84,26 @@ def _together(pipes: Sequence[Connection]) -> list[str]:
     return notes
 
 
-def _listen(pipes: Sequence[Connection], tell: Callable[[Snapshot], None]) -> list[Outcome]:
+def _listen(
+    pipes: Sequence[Connection], stop: threading.Event, tell: Callable[[Snapshot], None]
+) -> list[Outcome]:
     latest: dict[Connection, Snapshot] = {}
     outcomes: dict[Connection, Outcome] = {}
+    told_to_stop = False
     while len(outcomes) < len(pipes):
-        try:
-            for pipe in wait([pipe for pipe in pipes if pipe not in outcomes], timeout=1):
-                assert isinstance(pipe, Connection)
-                said = _receive(pipe)
-                if isinstance(said, Outcome):
-                    outcomes[pipe] = said
-                else:
-                    latest[pipe] = said
-            if len(latest) == len(pipes):
-                tell(merge(list(latest.values())))
-        except KeyboardInterrupt:
+        for pipe in wait([pipe for pipe in pipes if pipe not in outcomes], timeout=TELL_S):
+            assert isinstance(pipe, Connection)
+            said = _receive(pipe)
+            if isinstance(said, Outcome):
+                outcomes[pipe] = said
+            else:
+                latest[pipe] = said
+        if latest:
+            tell(merge(list(latest.values())))
+        if stop.is_set() and not told_to_stop:
+            told_to_stop = True
             for pipe in pipes:
-                if pipe not in outcomes:
+                with suppress(OSError):  # it may just have ended by itself
                     pipe.send("stop")
     return [outcomes[pipe] for pipe in pipes]
 
@@ -96,6 +122,8 @@ def _receive(pipe: Connection) -> Any:
 def _main(pipe: Connection, spec: Spec, index: int) -> None:
     """A worker process's whole life."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears Ctrl-C and says what to do
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # a connection is a file
     try:
         worker = Worker(spec, index, spec.processes)
         pipe.send(worker.notes)
@@ -121,5 +149,6 @@ async def _run(pipe: Connection, worker: Worker, start_wall_ns: int) -> Outcome:
 async def _tell(pipe: Connection, worker: Worker) -> None:
     while True:
         await asyncio.sleep(TELL_S)
-        if snapshot := worker.snapshot():
+        can_write = select.select([], [pipe], [], 0)[1]  # a halted terminal must not halt the run
+        if can_write and (snapshot := worker.snapshot()):
             pipe.send(snapshot)

@@ -8,7 +8,7 @@ from turnout_load.live import Snapshot
 from turnout_load.record import UNKNOWN, Record
 from turnout_load.run.sender import Sender
 
-RECENT = 500
+RECENT = 100
 """Requests that current percentiles are taken from."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 from collections import Counter
 
 from turnout_load.client.connection import Connection, now_ns
@@ -13,8 +14,13 @@ from turnout_load.record import UNKNOWN, Record
 from turnout_load.records import Records
 from turnout_load.spec import Spec
 
-SWEEP_S = 0.25
+EXPIRE_S = 0.25
 """How often the waits of requests under way are compared with their limits."""
+
+AT_ONCE_NS = 50_000_000
+"""How soon after a request a kept connection's end can still be one that crossed it."""
+OWN_LIMITS = frozenset((errno.EMFILE, errno.ENFILE, errno.EADDRNOTAVAIL))
+"""What connecting fails with where this machine is the one that has no more."""
 
 
 class Sender:
@@ -27,6 +33,7 @@ class Sender:
         self.errors: Counter[str] = Counter()
         self.peak_in_flight = 0
         self._target = spec.target
+        self._secrets = origin.secrets
         self._start_ns = start_ns
         self._warm_up_ns = round(spec.warm_up_s * 1e9)
         self._under_way: dict[Exchange, Connection] = {}
@@ -48,9 +55,10 @@ class Sender:
             record.error, record.end_ns = "unfinished", now_ns() - self._start_ns
             raise
         finally:
-            self.records.append(record)
             if record.error:
+                record.detail = self._without_secrets(record.detail)
                 self.errors[record.error] += 1
+            self.records.append(record)
         return None if exchange.text is None else "".join(exchange.text)
 
     async def _attempt(
@@ -60,13 +68,13 @@ class Sender:
         is_measured = record.intended_ns >= self._warm_up_ns
         add_gap = self.records.add_gap if is_measured else _leave_out
         exchange = Exchange(record, self._start_ns, add_gap, keeps_text, ended)
-        opened = self.pool.opened
         try:
             connection = await (self.pool.open() if anew else self.pool.acquire())
         except OSError as problem:
-            exchange.on_failure("connect", str(problem) or type(problem).__name__, now_ns())
+            kind = "client" if problem.errno in OWN_LIMITS else "connect"
+            exchange.on_failure(kind, str(problem) or type(problem).__name__, now_ns())
             return exchange, None
-        record.connected = self.pool.opened > opened
+        record.connected = not connection.answered
         record.sent_ns = connection.send(payload, exchange) - self._start_ns
         self._under_way[exchange] = connection
         self.peak_in_flight = max(self.peak_in_flight, len(self._under_way))
@@ -79,15 +87,20 @@ class Sender:
             del self._under_way[exchange]
         return exchange, connection
 
-    async def sweep(self) -> None:
+    async def expire(self) -> None:
         """Ends requests that took too long or whose server has gone silent; never returns."""
         while True:
-            await asyncio.sleep(SWEEP_S)
+            await asyncio.sleep(EXPIRE_S)
             now = now_ns()
             for exchange, connection in list(self._under_way.items()):
                 if failure := self._too_long(exchange, now):
                     connection.close()
                     exchange.on_failure(*failure, now)
+
+    def _without_secrets(self, detail: str) -> str:
+        for secret in self._secrets:
+            detail = detail.replace(secret, "***")
+        return detail
 
     def _too_long(self, exchange: Exchange, now: int) -> tuple[str, str] | None:
         sent_ns = exchange.record.sent_ns + self._start_ns
@@ -99,8 +112,13 @@ class Sender:
 
 
 def _was_closed_while_idle(record: Record, connection: Connection) -> bool:
-    """Says whether the server closed a kept connection before it could see the request."""
-    return record.error == "closed" and record.status == UNKNOWN and connection.answered > 0
+    """Says whether the server closed a kept connection before it could see the request.
+
+    Later than that it has seen it, and an answer that breaks off is the server's failure.
+    """
+    is_at_once = record.end_ns - record.sent_ns < AT_ONCE_NS
+    fell_silent = record.error == "closed" and record.status == UNKNOWN
+    return fell_silent and connection.answered > 0 and is_at_once
 
 
 def _leave_out(_gap_ns: int) -> None:

@@ -15,6 +15,9 @@ from turnout_load.spec import Spec
 from turnout_load.workload.body import body, encode
 from turnout_load.workload.work import Conversation, Message, Plan, Planned, Turn
 
+RECONNECT_S = 0.5
+"""How long a user of a closed loop waits for a server that cannot be connected to."""
+
 
 @dataclass
 class Shard:
@@ -28,6 +31,8 @@ class Shard:
     start_ns: int
     index: int = 0
     count: int = 1
+    turns_left_out: int = 0
+    """Turns that were not sent because one before them failed."""
 
     async def run(self, stopped: asyncio.Event) -> None:
         """Sends everything; returns when all is answered, or soon after `stopped` is set.
@@ -36,7 +41,7 @@ class Shard:
         """
         await pace.until(self.start_ns)
         sending = asyncio.create_task(self._closed_loop() if self.is_closed else self._open_loop())
-        helpers = [asyncio.create_task(self.sender.sweep()), asyncio.create_task(stopped.wait())]
+        helpers = [asyncio.create_task(self.sender.expire()), asyncio.create_task(stopped.wait())]
         await asyncio.wait([sending, helpers[1]], return_when=asyncio.FIRST_COMPLETED)
         for task in (sending, *helpers):
             task.cancel()
@@ -69,14 +74,17 @@ class Shard:
             if end_ns is not None and offset_ns >= end_ns:
                 return
             first = self._payload(planned.conversation, [], planned.conversation.turns[0])
-            await self._converse(planned, offset_ns, first)
+            last = await self._converse(planned, offset_ns, first)
+            if last.error == "connect":
+                await asyncio.sleep(RECONNECT_S)
 
-    async def _converse(self, planned: Planned, offset_ns: int, payload: bytes) -> None:
-        """Sends the turns one after the other; a failed one ends the conversation."""
+    async def _converse(self, planned: Planned, offset_ns: int, payload: bytes) -> Record:
+        """Sends the turns one after the other; a failed one ends it. Returns the last record."""
         conversation, history = planned.conversation, list[Message]()
+        record = Record(planned.index)
         for number, turn in enumerate(conversation.turns):
             if number:
-                offset_ns = now_ns() - self.start_ns + round(turn.think_time_s * 1e9)
+                offset_ns = record.end_ns + round(turn.think_time_s * 1e9)
                 payload = self._payload(conversation, history, turn)
                 await pace.until(self.start_ns + offset_ns)
             record = Record(
@@ -90,9 +98,11 @@ class Shard:
             has_next = number + 1 < len(conversation.turns)
             text = await self.sender.send(record, payload, keeps_text=is_live and has_next)
             if not record.ok:
-                return
+                self.turns_left_out += len(conversation.turns) - number - 1
+                break
             reply = {"role": "assistant", "content": turn.reply if text is None else text}
             history += [*turn.messages, reply]
+        return record
 
     def _payload(self, conversation: Conversation, history: list[Message], turn: Turn) -> bytes:
         exact = self.spec.workload.exact_output

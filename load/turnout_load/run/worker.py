@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import time
 from dataclasses import dataclass, field
 
 from turnout_load.client.connection import now_ns
 from turnout_load.client.target import origin
+from turnout_load.environment import peak_memory_mib
 from turnout_load.live import Snapshot
 from turnout_load.records import Records
 from turnout_load.run.progress import snapshot
@@ -74,10 +74,10 @@ class Worker:
             (time.process_time() - cpu_s) / spent_s,
             self._sender.pool.opened,
             self._sender.peak_in_flight,
-            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            peak_memory_mib(),
             (now_ns() - self._start_ns) / 1e9,
             self._stopped.is_set(),
-            self._clock_notes(start_wall_ns),
+            (*self._clock_notes(start_wall_ns), *_turn_notes(shard.turns_left_out)),
         )
 
     def snapshot(self) -> Snapshot | None:
@@ -99,3 +99,9 @@ class Worker:
             f"the wall clock moved by {moved_s:+.2f} s during the run: durations are right "
             "(they come from a steady clock), times of day are not",
         )
+
+
+def _turn_notes(left_out: int) -> tuple[str, ...]:
+    if not left_out:
+        return ()
+    return (f"{left_out} later turns were not sent because one before them failed",)

@@ -79,16 +79,18 @@ def test_a_server_that_answers_nothing_well_has_an_exit_code_of_its_own(
         (["--endpoint", "images"], "--endpoint 'images': expected chat or completions"),
         (["--arrivals", "sometimes"], "--arrivals 'sometimes': expected"),
         (["--out", "/dev/null/x"], "/dev/null/x: the results cannot be written"),
+        (["--warm-up", 5, "--duration", 5], "--warm-up '5': expected less than the 5 s"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_one_sentence(
-    mock: str, tmp_path: Path, words: list[str], told: str
+    mock: str, tmp_path: Path, words: list[object], told: str
 ) -> None:
     done = run(mock, tmp_path, *words)
     assert done.returncode == 2
     assert done.stderr.startswith("turnout-load: ")
     assert told in done.stderr
     assert done.stderr.count("\n") == 1
+    assert done.stdout == ""  # no run was begun
 
 
 def test_an_interrupted_run_writes_what_it_measured(mock: str, tmp_path: Path) -> None:
@@ -111,8 +113,30 @@ def test_a_sweep_finds_the_rate_that_a_slow_enough_slo_allows(mock: str, tmp_pat
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "sweep.json").read_text())
     assert (found["highest_rate"], len(found["points"])) == (40, 2)
+    sent = [point["result"]["spec"] for point in found["points"]]
+    assert [(each["workload"]["arrivals"], each["seed"]) for each in sent] == [
+        ("poisson", 0),
+        ("poisson", 1),
+    ]
     missed = command(*words, "--slo", "ttft.p50<1ms", "--out", tmp_path)
     assert missed.returncode == 1
+
+
+def test_an_interrupted_sweep_writes_what_it_found(mock: str, tmp_path: Path) -> None:
+    words = ("sweep", "--url", mock, "--model", "m", "--duration", "60", "--slo", "ttft.p50<10s")
+    process = subprocess.Popen(
+        [COMMAND, *words, "--lowest", "50", "--out", str(tmp_path)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert "sent" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    found = json.loads((tmp_path / "sweep.json").read_text())
+    assert (process.returncode, found["points"], found["highest_rate"]) == (1, [], None)
+    assert found["notes"][0].startswith("stopped while 50/s ran")
+    assert "No rate that was tried" in (tmp_path / "report.html").read_text()
 
 
 def test_a_comparison_sends_both_sides_the_same(mock: str, tmp_path: Path) -> None:
@@ -132,5 +156,14 @@ def test_a_soak_tells_its_windows(mock: str, tmp_path: Path) -> None:
     words = ("soak", "--url", mock, "--model", "m", "--rate", 30, "--duration", 2)
     done = command(*words, "--window", 1, "--out", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = [line for line in done.stdout.splitlines() if line.startswith(("| 0 |", "| 1 |"))]
-    assert [row.split("|")[2].strip() for row in rows] == ["30", "30"]
+    rows = [line.split("|") for line in done.stdout.splitlines() if line.startswith("| ")]
+    sent = {row[1].strip(): row[2].strip() for row in rows}
+    assert (sent["0"], sent["1"]) == ("30", "30")
+    assert "2" not in sent  # the last answers end after 2 s: no window of its own
+    assert "drift is not judged" in done.stdout
+
+
+def test_a_window_of_no_length_is_refused_before_a_soak(mock: str, tmp_path: Path) -> None:
+    done = command("soak", "--url", mock, "--model", "m", "--window", 0, "--out", tmp_path / "r")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--window '0': expected seconds, above 0" in done.stderr

@@ -1,6 +1,6 @@
 """Events come out right however the bytes were cut."""
 
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turnout_load.client.sse import EventStream
@@ -16,6 +16,7 @@ EXAMPLES = [
 ]  # fmt: skip
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(EXAMPLES), st.data())
 def test_the_cuts_of_the_network_change_nothing(
     example: tuple[bytes, list[bytes]], data: st.DataObject

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from turnout_load.client.target import origin
+from turnout_load.client.target import origin, shown_url
 from turnout_load.errors import BadData, BadOption
 from turnout_load.spec import Target
 
@@ -45,6 +45,17 @@ def test_the_key_may_come_from_a_file(tmp_path: Path) -> None:
 def test_an_address_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(BadOption, match="--url"):
         origin(Target(url=url, model="m"), {})
+
+
+def test_a_user_in_the_address_is_refused_without_the_password() -> None:
+    with pytest.raises(BadOption, match="no user in it") as refused:
+        origin(Target(url="http://me:p@ss@a/v1", model="m"), {})
+    assert "p@ss" not in str(refused.value)
+
+
+def test_an_address_is_shown_without_its_secrets() -> None:
+    assert shown_url("https://a:8/v1?api-key=SECRET") == "https://a:8/v1"
+    assert shown_url("http://me:p@ss@a:8/v1") == "http://a:8/v1"
 
 
 def test_a_header_cannot_bring_a_second_line() -> None:

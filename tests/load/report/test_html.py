@@ -240,7 +240,7 @@ def test_a_sweep_shows_its_knee_and_rates(make_result: MakeResult, parse: Parse)
     runs = [(rate, make_result()) for rate in (16.0, 8.0, 4.0)]
     page = parse(sweep_page(swept(runs, "ttft.p95<500ms")))
     assert page.all_text("text").count("knee: 8/s sent") == 2  # TTFT and E2E
-    assert "Up to 8 requests per second meet ttft.p95<500ms" in page.all_text("p")
+    assert "Up to 8 conversations per second meet ttft.p95<500ms" in page.all_text("p")
     assert sum(tag == "circle" for tag, _ in page.tags) == 3 * 2 * 2
 
 

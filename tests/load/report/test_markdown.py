@@ -146,7 +146,7 @@ def test_a_sweep_says_the_highest_rate_and_lists_rates_in_order(
     ]
     sweep = SweepResult(slo=["ttft.p95<500ms"], points=points, highest_rate=8.0, knee=8.0, notes=[])
     page = sweep_summary(sweep)
-    assert "Up to 8 requests per second meet ttft.p95\\<500ms; the knee is at 8/s." in page
+    assert "Up to 8 conversations per second meet ttft.p95\\<500ms; the knee is at 8/s." in page
     (rates,) = tables(page)
     assert rates[2] == [
         "8",

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from turnout_load.report.scale import exact, fitting, linear, logarithmic, tick_text
@@ -49,6 +49,7 @@ def test_one_value_or_none_still_gets_an_axis(values: list[float]) -> None:
     assert all(0 <= axis.share(value) <= 1 for value in values)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.just(0.0) | st.floats(0.001, 1e7), min_size=1))
 def test_every_latency_lies_on_its_axis(values_ms: list[float]) -> None:
     axis = fitting(values_ms)

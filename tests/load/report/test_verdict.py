@@ -14,6 +14,9 @@ def test_a_greater_latency_is_slower() -> None:
 
 
 def test_an_interval_around_zero_is_no_difference() -> None:
+    assert verdict("itl_mean.p95", -9.0, (-10.0, -8.0)) == (
+        "B is 9% ± 1% faster at p95 mean ITL of a request"
+    )
     assert verdict("itl.p50", -1.0, (-5.0, 3.0)) == f"no difference seen ({MINUS}1% ± 4%)"
 
 
