@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import os
 import resource
 import select
 import signal
@@ -138,6 +139,7 @@ def _main(pipe: Connection, spec: Spec, index: int) -> None:
 async def _run(pipe: Connection, worker: Worker, start_wall_ns: int) -> Outcome:
     loop = asyncio.get_running_loop()
     loop.add_reader(pipe.fileno(), worker.stop)  # whatever comes now, even the end, means stop
+    os.set_blocking(pipe.fileno(), True)  # uvloop cleared it: a large outcome would break off
     teller = asyncio.create_task(_tell(pipe, worker))
     try:
         return await worker.run(start_wall_ns)

@@ -215,6 +215,13 @@ def test_processes_share_the_plan(mock: str) -> None:
     assert told[-1].ok > 0
 
 
+def test_an_outcome_larger_than_a_pipe_comes_whole(mock: str) -> None:
+    what = spec(mock, requests=4000, rate=1500.0, input_tokens="fixed:4")
+    target = replace(what.target, stream=False)
+    [outcome], _ = run_processes(replace(what, target=target), lambda _: None)
+    assert len(outcome.records) == 4000
+
+
 def test_a_refusal_within_a_process_is_told_as_it_is(mock: str) -> None:
     with pytest.raises(BadOption, match="--input-tokens 'many'"):
         run_processes(spec(mock, input_tokens="many"), lambda _: None)
