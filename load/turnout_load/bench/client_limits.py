@@ -49,7 +49,16 @@ def installed_mib(project: Path) -> float:
     """Installs the load tool alone into an empty folder; returns its size with all it needs."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(
-            [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, str(project)],
+            [
+                sys.executable,
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--target",
+                folder,
+                str(project.resolve()),
+            ],
             check=True,
             stderr=subprocess.DEVNULL,
         )

@@ -60,16 +60,9 @@ class Command:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Figures:
-    """What a tool says it measured, in milliseconds."""
-
-    ttft_p50: float
-    ttft_p99: float
-    itl_p50: float
-    itl_p99: float
-    itl_truth: str
-    """The mock's own figure of the same definition: `itl_ms` of gaps, `request_itl_ms` of means."""
+Figures = Mapping[str, Mapping[str, float]]
+"""Percentiles `p50` and `p99` in milliseconds, by the mock's name of the same thing: `ttft_ms`,
+`itl_ms` (every gap between chunks), `request_itl_ms` (the mean gap of each request)."""
 
 
 class Peer(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -25,10 +24,9 @@ class Step:
         return self.sent >= KEPT_UP * self.asked
 
 
-def sent_per_s(arrivals_by_second: Sequence[int]) -> float:
-    """Returns the median of the whole seconds, or of all where there are too few."""
-    whole = arrivals_by_second[1:-1] or arrivals_by_second
-    return float(statistics.median(whole)) if whole else 0.0
+def sent_per_s(requests: int, arrivals_s: float, duration_s: float) -> float:
+    """Returns the rate that was sent: over the run, and longer where it was late with the rest."""
+    return requests / max(arrivals_s, duration_s)
 
 
 def next_rate(start: float, steps: Sequence[Step]) -> float | None:
@@ -43,4 +41,6 @@ def next_rate(start: float, steps: Sequence[Step]) -> float | None:
     if not kept:
         return lowest / 2 if lowest > 1 else None
     highest = max(kept)
-    return None if lowest / highest <= CLOSE_ENOUGH else round((highest * lowest) ** 0.5)
+    if lowest / highest <= CLOSE_ENOUGH:
+        return None
+    return float(f"{(highest * lowest) ** 0.5:.3g}")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import httpx
 import openai
@@ -61,8 +62,8 @@ def test_a_status_is_the_error_that_openais_client_knows(
 def test_a_stalled_stream_says_three_tokens_and_then_nothing(http: httpx.Client) -> None:
     said = b""
     body = {**STREAM, "model": "mock:stall"}
-    timeout = httpx.Timeout(10, read=1)
-    with http.stream("POST", "/v1/completions", json=body, timeout=timeout) as answer:
+    more: Any = {"timeout": httpx.Timeout(10, read=1), "headers": {"connection": "close"}}
+    with http.stream("POST", "/v1/completions", json=body, **more) as answer:
         arriving = answer.iter_raw()
         while said.count(b'"text":') < 3:
             said += next(arriving)

@@ -39,3 +39,11 @@ async def test_a_call_may_ask_for_another_and_many_may_wait() -> None:
         pacer.at(start_ns + 2 * MS, lambda: again(1))
     await asyncio.wait_for(done.wait(), 10)
     assert called == sorted(called)
+
+
+async def test_a_call_that_is_due_sooner_does_not_wait_for_one_that_is_due_later() -> None:
+    pacer = Pacer(asyncio.get_running_loop())
+    done = asyncio.Event()
+    pacer.at(perf_counter_ns() + 60_000 * MS, lambda: None)
+    pacer.at(perf_counter_ns() + MS, done.set)
+    await asyncio.wait_for(done.wait(), 10)

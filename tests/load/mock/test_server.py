@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
+import time
 
 import httpx
 import openai
@@ -108,6 +110,26 @@ def test_connections_are_kept_and_bodies_may_come_in_pieces(http: httpx.Client) 
         answer = http.post("/v1/completions", content=iter(pieces))
         assert answer.json()["usage"]["completion_tokens"] == 1
         assert "connection" not in answer.headers
+
+
+def test_a_request_may_be_cut_anywhere(address: str) -> None:
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for byte in b"GET /v1/models HTTP/1.1\r\nhost: m\r\nconnection: close\r\n\r\n":
+            connection.send(bytes([byte]))
+            time.sleep(0.001)  # or the kernel joins them
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert answer.endswith(b"]}")
+
+
+def test_what_is_not_http_is_refused_and_hung_up_on(address: str) -> None:
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=10) as connection:
+        connection.sendall(b"\x16\x03\x01 this is TLS\r\n\r\n")
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
 
 
 def test_the_models_are_listed(client: openai.OpenAI) -> None:

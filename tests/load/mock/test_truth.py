@@ -75,7 +75,8 @@ def test_a_set_time_replaces_a_whole_answers_own() -> None:
 
 def test_who_leaves_is_counted_as_abandoned(address: str) -> None:
     reset_truth(address)
-    with httpx.stream("POST", f"{address}/v1/completions", json={**BODY, "stream": True}) as answer:
+    long = {**BODY, "stream": True, "max_tokens": 100_000}
+    with httpx.stream("POST", f"{address}/v1/completions", json=long) as answer:
         next(answer.iter_raw())
     for _ in range(100):  # the mock notices at its next chunk
         httpx.post(f"{address}/v1/completions", json=BODY)
