@@ -47,6 +47,7 @@ class Shard:
             task.cancel()
         results = await asyncio.gather(sending, *helpers, return_exceptions=True)
         self.sender.pool.close()
+        await asyncio.sleep(0)  # lets the transports end before their loop does
         for result in results:
             if isinstance(result, Exception):
                 raise result

@@ -39,7 +39,7 @@ class Prose:
             raise BadOption("--tokenizer", path, expected) from error
         try:
             tokenizer = Tokenizer.from_file(path)
-        except Exception as error:
+        except Exception as error:  # tokenizers raises nothing more exact
             raise BadData(path, None, f"is no tokenizer.json: {error}") from error
         tokenizer.no_truncation()
         tokenizer.no_padding()

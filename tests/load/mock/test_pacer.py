@@ -46,4 +46,4 @@ async def test_a_call_that_is_due_sooner_does_not_wait_for_one_that_is_due_later
     done = asyncio.Event()
     pacer.at(perf_counter_ns() + 60_000 * MS, lambda: None)
     pacer.at(perf_counter_ns() + MS, done.set)
-    await asyncio.wait_for(done.wait(), 10)
+    assert await asyncio.wait_for(done.wait(), 10)

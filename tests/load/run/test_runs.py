@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
@@ -73,6 +73,7 @@ async def raw_server(
 ) -> AsyncIterator[tuple[str, list[bytes]]]:
     """A server that sends these bytes to every request; at `dies_at` it closes, late, instead."""
     asked: list[bytes] = []
+    served: set[asyncio.Task[None]] = set()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while head := await reader.readuntil(b"\r\n\r\n"):
@@ -85,15 +86,19 @@ async def raw_server(
             await writer.drain()
             if b"connection: close" in answer:
                 break
-        writer.close()
 
     async def quietly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served.add(cast("asyncio.Task[None]", asyncio.current_task()))
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             await serve(reader, writer)
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
     server = await asyncio.start_server(quietly, "127.0.0.1", 0)
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", asked
+        await asyncio.gather(*served)
 
 
 def of(records: Records, column: str) -> set[object]:
