@@ -7,6 +7,7 @@ workers start at one moment of the wall clock: nodes' clocks must agree (NTP doe
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Callable
 from typing import Any
@@ -59,6 +60,7 @@ def run_over_ray(spec: Spec, tell: Callable[[Snapshot], None]) -> tuple[list[Out
         import ray  # noqa: PLC0415 - an optional extra
     except ImportError:
         raise BadOption("--ray", str(spec.ray), "Ray beside this tool: pip install ray") from None
+    _reach(str(spec.ray))
     try:
         ray.init(
             address=spec.ray,
@@ -75,6 +77,17 @@ def run_over_ray(spec: Spec, tell: Callable[[Snapshot], None]) -> tuple[list[Out
         raise WorkerLost from problem
     finally:
         ray.shutdown()
+
+
+def _reach(address: str) -> None:
+    """Raises `BadOption` at once where nothing listens: Ray itself would try for minutes."""
+    host, is_port, port = address.rpartition(":")
+    if not is_port or "/" in host:
+        return  # `auto`, `local` or a Ray client's address
+    try:
+        socket.create_connection((host, int(port)), timeout=5).close()
+    except (OSError, ValueError) as problem:
+        raise BadOption("--ray", address, f"a running cluster's address: {problem}") from None
 
 
 def _check_cpus(ray: Any, processes: int) -> None:
