@@ -4,37 +4,61 @@ import asyncio
 import json
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import Metric
 
+from turnout.access.caller import Access, Caller, Denied, OpenAccess, Scope
 from turnout.config.settings import AUTO, GatewaySettings
-from turnout.gateway.api import Endpoint
+from turnout.gateway.accounting import Account, OutputTokens, predicted
+from turnout.gateway.api import PATHS
 from turnout.gateway.catalog import Catalog
+from turnout.gateway.dialect import Dialect, OpenAI
 from turnout.gateway.dispatch import Difficulty, Dispatcher
 from turnout.gateway.errors import (
+    Forbidden,
     GatewayFault,
+    LimitReached,
     MethodNotAllowed,
     NoReadyReplica,
     RequestError,
     RequestTimedOut,
+    Unauthorized,
     UnknownModel,
     UnknownPath,
 )
-from turnout.gateway.exchange import ClientLeft, Exchange, Receive, Scope, Send
+from turnout.gateway.exchange import ClientLeft, Exchange, Receive, Send
+from turnout.gateway.exchange import Scope as AsgiScope
+from turnout.gateway.meter import Meter
 from turnout.gateway.metrics import GatewayMetrics, exposition
 from turnout.gateway.openapi import openapi
+from turnout.gateway.record_of import record_of
 from turnout.gateway.relay import Relay
 from turnout.gateway.replicas import ReplicaTable
-from turnout.gateway.request import GenerationRequest, endpoint_of, parse
+from turnout.gateway.request import GenerationRequest
 from turnout.gateway.tokens import token_counter
 from turnout.gateway.transport import Transport
+from turnout.limits.claim import Limiter, NoLimits, Refusal
+from turnout.usage.record import Ledger, NoLedger
 
 log = logging.getLogger(__name__)
 AllMetrics = Callable[[], Awaitable[Iterable[Iterable[Metric]]]]
 MODELS = "/v1/models"
 CLIENT_LEFT = 499
+DEFAULT_OUTPUT_TOKENS = 256
+DIALECTS: Mapping[str, Dialect] = {path: OpenAI(endpoint) for endpoint, path in PATHS.items()}
+"""What can be asked for with POST, by path."""
+
+
+@dataclass(frozen=True)
+class Governance:
+    """Who may call, how much, and who writes it down; open to everyone by default."""
+
+    access: Access = field(default_factory=OpenAccess)
+    limiter: Limiter = field(default_factory=NoLimits)
+    ledger: Ledger = field(default_factory=NoLedger)
 
 
 class Gateway:
@@ -46,11 +70,13 @@ class Gateway:
         transport: Transport,
         metrics: GatewayMetrics,
         all_metrics: AllMetrics,
+        governance: Governance | None = None,
         *,
         sends_request_id: bool = True,
     ) -> None:
         """`sends_request_id=False` where a server in front answers with that header already."""
         self._sends_request_id = sends_request_id
+        self._governance = governance or Governance()
         self._table = table
         self._metrics = metrics
         self._all_metrics = all_metrics
@@ -64,14 +90,23 @@ class Gateway:
             MODELS: self._models,
         }
 
-    def configure(self, settings: GatewaySettings, difficulty: Difficulty) -> None:
-        """Takes new settings for the requests to come; running ones keep the old."""
+    def configure(
+        self,
+        settings: GatewaySettings,
+        difficulty: Difficulty,
+        output_tokens: OutputTokens | None = None,
+    ) -> None:
+        """Takes new settings for the requests to come; running ones keep the old.
+
+        Without `output_tokens` an answer is expected to have the router's default length.
+        """
+        self._output_tokens = output_tokens or (lambda _text: DEFAULT_OUTPUT_TOKENS)
         self._catalog = Catalog(settings)
         self._dispatcher = Dispatcher(
             self._catalog, self._table.replicas, difficulty, self._count_tokens
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Answers one HTTP request."""
         if scope["type"] != "http":
             return
@@ -90,12 +125,14 @@ class Gateway:
             await exchange.refuse(GatewayFault(exchange.id))
         finally:
             self._count(exchange)
+            self._settle(exchange)
 
     async def _answer(self, exchange: Exchange) -> None:
-        endpoint = endpoint_of(exchange.path)
-        if endpoint is not None:
+        dialect = DIALECTS.get(exchange.path)
+        if dialect is not None:
             _allow(exchange, "POST")
-            await self._generate(exchange, endpoint)
+            exchange.dialect = dialect
+            await self._generate(exchange)
             return
         page = self._pages.get(exchange.path)
         if page is None and exchange.path.startswith(MODELS + "/"):
@@ -105,29 +142,68 @@ class Gateway:
         _allow(exchange, "GET", "HEAD")
         await page(exchange)
 
-    async def _generate(self, exchange: Exchange, endpoint: Endpoint) -> None:
+    async def _generate(self, exchange: Exchange) -> None:
         dispatcher = self._dispatcher
         settings = dispatcher.catalog.settings
         timeout_s = settings.limits.request_timeout_s
         try:
             async with asyncio.timeout(timeout_s):
+                caller = await self._caller(exchange, "inference")
                 raw = await exchange.body(settings.limits.max_body_bytes)
-                request = parse(endpoint, raw, settings.engine_fields)
+                request = exchange.dialect.request(raw, settings.engine_fields)
                 exchange.mark("parse")
-                await exchange.while_client_stays(self._route(exchange, request, dispatcher))
+                work = self._route(exchange, request, caller, dispatcher)
+                await exchange.while_client_stays(work)
         except TimeoutError:
             raise RequestTimedOut(timeout_s) from None
 
+    async def _caller(self, exchange: Exchange, scope: Scope) -> Caller:
+        """Returns who calls; raises `Unauthorized` or `Forbidden`."""
+        caller = await self._governance.access.identify(exchange.headers)
+        if isinstance(caller, Denied):
+            raise Unauthorized(caller.because)
+        if scope not in caller.scopes:
+            raise Forbidden(scope)
+        return caller
+
     async def _route(
-        self, exchange: Exchange, request: GenerationRequest, dispatcher: Dispatcher
+        self,
+        exchange: Exchange,
+        request: GenerationRequest,
+        caller: Caller,
+        dispatcher: Dispatcher,
     ) -> None:
-        decision = await dispatcher.decide(request)
+        decision = await dispatcher.decide(request, caller)
         exchange.mark("decide")
         exchange.model, exchange.decision = decision.model, decision.because
         self._note_decision(exchange, AUTO if request.model == AUTO else "named")
+        meter = await self._reserve(exchange, request, caller, dispatcher)
         with self._metrics.in_flight.labels(decision.model).track_inprogress():
-            await self._relay.run(exchange, request, decision.model, dispatcher.catalog)
+            await self._relay.run(exchange, request, decision.model, dispatcher.catalog, meter)
         self._metrics.duration_s.labels(decision.model).observe(exchange.elapsed_s())
+
+    async def _reserve(
+        self,
+        exchange: Exchange,
+        request: GenerationRequest,
+        caller: Caller,
+        dispatcher: Dispatcher,
+    ) -> Meter:
+        """Takes what the request will probably use out of its limits; raises `LimitReached`."""
+        price = dispatcher.catalog.model(exchange.model).price
+        claim = predicted(request, price, self._output_tokens)
+        granted = await self._governance.limiter.reserve(caller, claim)
+        if isinstance(granted, Refusal):
+            raise LimitReached(granted)
+        exchange.more_headers.update(granted.headers)
+        exchange.account = Account(caller, price, granted, Meter())
+        return exchange.account.meter
+
+    def _settle(self, exchange: Exchange) -> None:
+        account = exchange.account
+        if account is not None:
+            self._governance.limiter.settle(account.granted, account.spent)
+            self._governance.ledger.note(record_of(exchange, account))
 
     def _note_decision(self, exchange: Exchange, asked: str) -> None:
         self._metrics.decisions.labels(asked, exchange.model).inc()
@@ -143,8 +219,8 @@ class Gateway:
         )
 
     def _count(self, exchange: Exchange) -> None:
-        endpoint = endpoint_of(exchange.path)
-        if endpoint is not None:
+        if exchange.path in DIALECTS:
+            endpoint = DIALECTS[exchange.path].name
             self._metrics.requests.labels(endpoint, exchange.model, str(exchange.status)).inc()
 
     async def _healthz(self, exchange: Exchange) -> None:
@@ -165,15 +241,17 @@ class Gateway:
         await exchange.answer(json.dumps(openapi()).encode())
 
     async def _models(self, exchange: Exchange) -> None:
-        data = self._catalog.listing(self._table.replicas)
+        caller = await self._caller(exchange, "inference")
+        data = self._catalog.listing(self._table.replicas, caller)
         await exchange.answer(json.dumps({"object": "list", "data": data}).encode())
 
     async def _one_model(self, exchange: Exchange) -> None:
         asked = exchange.path.removeprefix(MODELS + "/")
-        entries = self._catalog.listing(self._table.replicas)
+        caller = await self._caller(exchange, "inference")
+        entries = self._catalog.listing(self._table.replicas, caller)
         entry = next((entry for entry in entries if entry["id"] == asked), None)
         if entry is None:
-            raise UnknownModel(asked[:128], self._catalog.names)
+            raise UnknownModel(asked[:128], self._catalog.names_for(caller))
         await exchange.answer(json.dumps(entry).encode())
 
     def families(self, gateway: str) -> list[Metric]:

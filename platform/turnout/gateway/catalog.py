@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from turnout.access.caller import ANYONE, Caller
 from turnout.config.settings import AUTO, GatewaySettings, ModelSettings
 from turnout.gateway.errors import UnknownModel
 from turnout.gateway.replicas import Replica
@@ -25,13 +26,23 @@ class Catalog:
         """Every name a client may ask for: `auto` (when a router is set), models, aliases."""
         return ([AUTO] if self.settings.router else []) + list(self._names)
 
-    def resolve(self, asked: str) -> str:
+    def names_for(self, caller: Caller) -> list[str]:
+        """Returns the names that this caller may ask for."""
+        return [
+            name
+            for name in self.names
+            if (caller.may_use(self._names[name]) if name != AUTO else self.models_for(caller))
+        ]
+
+    def models_for(self, caller: Caller) -> list[str]:
+        """Returns the models whose answers this caller may get."""
+        return [name for name in self.settings.models if caller.may_use(name)]
+
+    def resolve(self, asked: str, caller: Caller = ANYONE) -> str:
         """Returns the model behind a name or alias (`auto` stays itself); raises `UnknownModel`."""
-        if asked == AUTO and self.settings.router:
-            return AUTO
-        if asked not in self._names:
-            raise UnknownModel(asked[:128], self.names)
-        return self._names[asked]
+        if asked not in self.names_for(caller):
+            raise UnknownModel(asked[:128], self.names_for(caller))
+        return self._names.get(asked, AUTO)
 
     def model(self, name: str) -> ModelSettings:
         """Returns a model's settings."""
@@ -50,12 +61,16 @@ class Catalog:
         window = min((replica.context_window for replica in ready), default=1 << 62)
         return Candidate(name, model.tier, window, frozenset(model.capabilities), bool(ready))
 
-    def listing(self, replicas: Replicas) -> list[dict[str, Any]]:
-        """Returns the entries of `GET /v1/models`."""
+    def listing(self, replicas: Replicas, caller: Caller = ANYONE) -> list[dict[str, Any]]:
+        """Returns the entries of `GET /v1/models` for a caller."""
         entries: list[dict[str, Any]] = []
-        if AUTO in self.names:
+        names = self.names_for(caller)
+        if AUTO in names:
             entries.append({"id": AUTO, "tier": None, "context_window": None})
-        for name, target in self._names.items():
+        for name in names:
+            if name == AUTO:
+                continue
+            target = self._names[name]
             candidate = self._candidate(target, replicas(target))
             window = candidate.context_window if candidate.is_ready else None
             entries.append({"id": name, "tier": candidate.tier, "context_window": window})

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 
+from turnout.access.caller import ANYONE, Caller
 from turnout.config.settings import AUTO
 from turnout.gateway.catalog import Catalog
 from turnout.gateway.errors import ContextLengthExceeded, NoReadyReplica, NotCapable
@@ -32,20 +33,20 @@ class Dispatcher:
         self._difficulty = difficulty
         self._count_tokens = count_tokens
 
-    async def decide(self, request: GenerationRequest) -> Decision:
+    async def decide(self, request: GenerationRequest, caller: Caller = ANYONE) -> Decision:
         """Returns the model that answers, with the reason.
 
         Raises `UnknownModel`, `ContextLengthExceeded`, `NotCapable` or `NoReadyReplica`.
         """
-        asked = self.catalog.resolve(request.model)
+        asked = self.catalog.resolve(request.model, caller)
         if asked == AUTO:
-            return await self._automatic(request)
+            return await self._automatic(request, self.catalog.models_for(caller))
         return await self._requested(request, asked)
 
-    async def _automatic(self, request: GenerationRequest) -> Decision:
+    async def _automatic(self, request: GenerationRequest, models: Sequence[str]) -> Decision:
         settings = self.catalog.settings
         assert settings.router is not None  # resolve() gives AUTO only with a router
-        candidates = self.catalog.candidates(list(settings.models), self._replicas)
+        candidates = self.catalog.candidates(models, self._replicas)
         able = [each for each in candidates if request.capabilities <= each.capabilities]
         counts = await self._exact_counts(request, able, settings.router.default_output_tokens)
         need = Need(request.prompt_tokens_at_most, request.max_tokens, request.capabilities, counts)

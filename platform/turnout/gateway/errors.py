@@ -3,8 +3,10 @@
 RequestError
 ├── 400                       MalformedJson · InvalidField · UnknownField · ContextLengthExceeded
 │                             NotCapable
+├── 401, 403                  Unauthorized · Forbidden
 ├── 404                       UnknownPath · UnknownModel
 ├── 405, 413                  MethodNotAllowed · BodyTooLarge
+├── LimitReached 429          a rate, a concurrency or a budget
 ├── EngineRefused             the engine's own 4xx or 5xx, reshaped
 ├── Unavailable 503           NoReadyReplica · ReplicaLost
 ├── RequestTimedOut 504
@@ -13,11 +15,13 @@ RequestError
 Messages never repeat prompts, headers or keys; of a request they name fields only.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 from turnout.errors import TurnoutError
+from turnout.limits.claim import Refusal
 
 INVALID_REQUEST = "invalid_request_error"
 
@@ -101,6 +105,52 @@ class NotCapable(RequestError):
 
     def __str__(self) -> str:
         return self.problem
+
+
+class Unauthorized(RequestError):
+    """The request came without a key that is valid here."""
+
+    status = 401
+    code = "invalid_api_key"
+    headers = MappingProxyType({"www-authenticate": "Bearer"})
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+
+    def __str__(self) -> str:
+        return f"{self.problem}; send 'Authorization: Bearer sk-…' with a key of this gateway"
+
+
+class Forbidden(RequestError):
+    """The key is valid, but not for this."""
+
+    status = 403
+    code = "insufficient_scope"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(scope)
+        self.scope = scope
+
+    def __str__(self) -> str:
+        return f"this key lacks the scope '{self.scope}'"
+
+
+class LimitReached(RequestError):
+    """The key or its team has used what it may."""
+
+    status = 429
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal)
+        self.refusal = refusal
+        self.type = "insufficient_quota" if refusal.reason == "budget" else refusal.reason
+        self.code = "insufficient_quota" if refusal.reason == "budget" else "rate_limit_exceeded"
+        wait = str(max(1, math.ceil(refusal.retry_after_s)))
+        self.headers = {"retry-after": wait, **refusal.headers}
+
+    def __str__(self) -> str:
+        return self.refusal.message
 
 
 class UnknownPath(RequestError):

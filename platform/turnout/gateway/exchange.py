@@ -1,15 +1,15 @@
 """One HTTP exchange on raw ASGI: reading a bounded body, answering, noticing a client that left."""
 
 import asyncio
-import json
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
 from typing import Any
 
+from turnout.gateway.accounting import Account
+from turnout.gateway.dialect import Dialect, Events, OpenAI
 from turnout.gateway.errors import BodyTooLarge, RequestError
-from turnout.gateway.sse import error_event
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -37,6 +37,10 @@ class Exchange:
         self.id = _request_id(self.headers.get(b"x-request-id", b""))
         self.model = "none"
         self.decision = "none"
+        self.dialect: Dialect = OpenAI("chat")
+        self._events: Events | None = None
+        self.account: Account | None = None
+        self.more_headers: dict[str, str] = {}
         self.started_ns = time.perf_counter_ns()
         self.status = 0
         self.has_ended = False
@@ -105,6 +109,7 @@ class Exchange:
             "x-turnout-model": self.model,
             "x-turnout-decision": self.decision,
             "server-timing": self._timing(),
+            **self.more_headers,
             **more,
         }
         if self._sends_id:
@@ -121,6 +126,20 @@ class Exchange:
         """Sends the last piece of the body."""
         self.has_ended = True
         await self._send({"type": "http.response.body", "body": data, "more_body": False})
+
+    async def send_events(self, events: Sequence[bytes], *, last: bool) -> None:
+        """Sends whole events of an engine's stream in the client's dialect; `last` ends it."""
+        if self._events is None:
+            self._events = self.dialect.events()
+        data = self._events.feed(events)
+        if last:
+            await self.end(data)
+        elif data:
+            await self.write(data)
+
+    async def send_whole(self, data: bytes, content_type: str) -> None:
+        """Sends an engine's whole answer in the client's dialect."""
+        await self.answer(self.dialect.whole(data), content_type)
 
     async def answer(
         self,
@@ -142,13 +161,11 @@ class Exchange:
             return
         if self.has_begun:
             self.status = error.status
-            await self.end(error_event(error.body()))
+            await self.end(self.dialect.error_event(error))
             return
         if self.decision == "none":
             self.decision = f"refused: {error.code or error.type}"
-        await self.answer(
-            json.dumps(error.body()).encode(), status=error.status, more=error.headers
-        )
+        await self.answer(self.dialect.error(error), status=error.status, more=error.headers)
 
     def _timing(self) -> str:
         last, steps = self.started_ns, []

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterable, Iterator
 
 from turnout.gateway.api import PATHS
+from turnout.gateway.balancer import Balancer, Job
 from turnout.gateway.catalog import Catalog
 from turnout.gateway.errors import (
     INVALID_REQUEST,
@@ -14,8 +15,9 @@ from turnout.gateway.errors import (
     ReplicaLost,
 )
 from turnout.gateway.exchange import Exchange
+from turnout.gateway.meter import Meter
 from turnout.gateway.metrics import GatewayMetrics
-from turnout.gateway.replicas import InFlight, Replica, ReplicaTable, pick
+from turnout.gateway.replicas import Replica, ReplicaTable
 from turnout.gateway.request import GenerationRequest
 from turnout.gateway.sse import DONE, EventSplitter, Usage, usage_of
 from turnout.gateway.transport import Answer, AnswerBroken, ReplicaUnreachable, Transport
@@ -31,22 +33,28 @@ class Relay:
         self._table = table
         self._transport = transport
         self._metrics = metrics
-        self.in_flight = InFlight()
+        self.balancer = Balancer()
 
     async def run(
-        self, exchange: Exchange, request: GenerationRequest, model: str, catalog: Catalog
+        self,
+        exchange: Exchange,
+        request: GenerationRequest,
+        model: str,
+        catalog: Catalog,
+        meter: Meter,
     ) -> None:
         """Answers the exchange from `model`; raises a `RequestError` while nothing is sent yet."""
-        body = request.for_engine(model)
+        body, job = request.for_engine(model), Job(request.text)
         tried: set[str] = set()
         while True:
-            replica = self._pick(model, catalog, tried)
-            self.in_flight.begin(replica)
+            replica = self._choose(job, model, catalog, tried)
+            self.balancer.begin(replica, job)
+            meter.sent(replica.id, replica.market)
             path = PATHS[request.endpoint]
             try:
                 async with self._transport.send(replica, path, body) as answer:
                     exchange.mark("replica")
-                    return await self._pass_on(exchange, request, replica, answer)
+                    return await self._pass_on(exchange, request, replica, answer, meter)
             except AnswerBroken as error:
                 self._note_failure("answer_broken", replica, error.problem)
                 raise ReplicaLost(
@@ -61,11 +69,11 @@ class Relay:
                         catalog.settings.limits.retry_after_s,
                     ) from error
             finally:
-                self.in_flight.end(replica)
+                self.balancer.end(replica, job)
 
-    def _pick(self, model: str, catalog: Catalog, tried: set[str]) -> Replica:
+    def _choose(self, job: Job, model: str, catalog: Catalog, tried: set[str]) -> Replica:
         pools = catalog.model(model).pools
-        replica = pick(self._table.replicas(model), self.in_flight, pools, tried)
+        replica = self.balancer.choose(job, self._table.replicas(model), pools, tried)
         if replica is None:
             raise NoReadyReplica(
                 f"no replica of '{model}' is ready", catalog.settings.limits.retry_after_s
@@ -73,58 +81,73 @@ class Relay:
         return replica
 
     def _note_failure(self, event: str, replica: Replica, problem: str) -> None:
+        self.balancer.failed(replica)
         self._metrics.replica_failures.labels(replica.model, replica.market).inc()
         log.warning(event, extra={"replica": replica.id, "why": problem})
 
     async def _pass_on(
-        self, exchange: Exchange, request: GenerationRequest, replica: Replica, answer: Answer
+        self,
+        exchange: Exchange,
+        request: GenerationRequest,
+        replica: Replica,
+        answer: Answer,
+        meter: Meter,
     ) -> None:
         if answer.status != 200:
             raise engine_error(answer.status, await answer.read(), request.prompt_field)
         if request.is_stream:
-            await self._stream(exchange, request, replica, answer)
+            await self._stream(exchange, request, replica, answer, meter)
         else:
-            await self._whole(exchange, replica, answer)
+            await self._whole(exchange, replica, answer, meter)
 
-    async def _whole(self, exchange: Exchange, replica: Replica, answer: Answer) -> None:
+    async def _whole(
+        self, exchange: Exchange, replica: Replica, answer: Answer, meter: Meter
+    ) -> None:
         data = await answer.read()
+        meter.got()
         exchange.mark("generate")
         try:
-            self._meter(replica.model, Usage.of(json.loads(data)))
+            self._meter(replica.model, Usage.of(json.loads(data)), meter)
         except ValueError:
             raise AnswerBroken(replica.id, "not JSON") from None
-        await exchange.answer(data, answer.content_type)
+        await exchange.send_whole(data, answer.content_type)
 
     async def _stream(
-        self, exchange: Exchange, request: GenerationRequest, replica: Replica, answer: Answer
+        self,
+        exchange: Exchange,
+        request: GenerationRequest,
+        replica: Replica,
+        answer: Answer,
+        meter: Meter,
     ) -> None:
         splitter = EventSplitter()
         async for chunk in answer.chunks:
             events = splitter.feed(chunk)
             if not events:
                 continue
+            meter.got()
             if not exchange.has_begun:
                 exchange.mark("first")
                 self._metrics.ttft_s.labels(replica.model).observe(exchange.elapsed_s())
                 await exchange.begin(200, answer.content_type, {"cache-control": "no-cache"})
-            data = b"".join(self._metered(events, replica.model, request.wants_usage))
-            if events[-1] == DONE:
-                await exchange.end(data)
-            elif data:
-                await exchange.write(data)
+            kept = list(self._metered(events, replica.model, request.wants_usage, meter))
+            await exchange.send_events(kept, last=events[-1] == DONE)
         if not exchange.has_ended:
             raise AnswerBroken(replica.id, "no [DONE]")
 
-    def _metered(self, events: Iterable[bytes], model: str, wants_usage: bool) -> Iterator[bytes]:
+    def _metered(
+        self, events: Iterable[bytes], model: str, wants_usage: bool, meter: Meter
+    ) -> Iterator[bytes]:
         """Passes the client's events on: all but the usage that it did not ask for."""
         for event in events:
             usage = usage_of(event)
-            self._meter(model, usage)
+            self._meter(model, usage, meter)
             if usage is None or wants_usage:
                 yield event
 
-    def _meter(self, model: str, usage: Usage | None) -> None:
+    def _meter(self, model: str, usage: Usage | None, meter: Meter) -> None:
         if usage:
+            meter.usage = usage
             self._metrics.tokens.labels(model, "prompt").inc(usage.prompt_tokens)
             self._metrics.tokens.labels(model, "completion").inc(usage.completion_tokens)
 

@@ -41,6 +41,11 @@ class InFlight:
         if self._running[replica.id] <= 0:
             del self._running[replica.id]
 
+    @property
+    def total(self) -> int:
+        """Requests running on all replicas."""
+        return sum(self._running.values())
+
     def __getitem__(self, replica_id: str) -> int:
         return self._running[replica_id]
 

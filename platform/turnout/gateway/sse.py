@@ -26,6 +26,7 @@ class Usage:
 
     prompt_tokens: int
     completion_tokens: int
+    cached_tokens: int = 0
 
     @classmethod
     def of(cls, answer: Any) -> "Usage | None":
@@ -33,7 +34,9 @@ class Usage:
         usage = answer.get("usage") if isinstance(answer, dict) else None
         if not isinstance(usage, dict):
             return None
-        counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
+        details = usage.get("prompt_tokens_details")
+        cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+        counts = (usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
         return cls(*(count if isinstance(count, int) else 0 for count in counts))
 
 

@@ -157,7 +157,7 @@ class System:
             for sample in family.samples
             if sample.name == "turnout_requests_in_flight"
         ]
-        counts = sum(self.gateway._relay.in_flight._running.values())
+        counts = self.gateway._relay.balancer.running
         return not any((counts, *gauges, *(each.running for each in self.engines.values())))
 
 

@@ -9,6 +9,7 @@ import pytest
 from turnout.gateway import errors
 from turnout.gateway.errors import RequestError
 from turnout.gateway.transport import AnswerBroken, ReplicaUnreachable
+from turnout.limits.claim import Refusal
 
 EVERY_ERROR: list[RequestError] = [
     errors.MalformedJson("p"),
@@ -16,6 +17,10 @@ EVERY_ERROR: list[RequestError] = [
     errors.UnknownField("f"),
     errors.ContextLengthExceeded("p", "prompt"),
     errors.NotCapable("p"),
+    errors.Unauthorized("p"),
+    errors.Forbidden("usage"),
+    errors.LimitReached(Refusal("tokens", "m", 1.5, {"x-ratelimit-limit-tokens": "9"})),
+    errors.LimitReached(Refusal("budget", "m", 60)),
     errors.UnknownPath("GET", "/x"),
     errors.UnknownModel("m", ["a", "b"]),
     errors.MethodNotAllowed("GET", "/x", ["POST"]),
@@ -51,7 +56,8 @@ def test_an_error_survives_pickling(error: RequestError) -> None:
 @pytest.mark.parametrize("error", EVERY_ERROR, ids=lambda error: type(error).__name__)
 def test_an_errors_status_matches_its_type(error: RequestError) -> None:
     kinds = {4: "invalid_request_error", 5: "server_error"}
-    assert error.type == kinds[error.status // 100]
+    limits = {"requests", "tokens", "insufficient_quota"}
+    assert error.type in (limits if error.status == 429 else {kinds[error.status // 100]})
     assert set(error.body()["error"]) == {"message", "type", "param", "code"}
 
 

@@ -1,0 +1,1 @@
+"""Who calls the gateway: keys, teams and what they may do."""

@@ -1,0 +1,33 @@
+"""The usage record of an exchange that has ended. Pure, but for its id."""
+
+import secrets
+
+from turnout.gateway.accounting import Account, cost_usd
+from turnout.gateway.exchange import Exchange
+from turnout.usage.record import UsageRecord
+
+
+def record_of(exchange: Exchange, account: Account) -> UsageRecord:
+    """Returns the record of an exchange that has ended."""
+    meter, usage = account.meter, account.meter.usage
+    first, last, started = meter.first_ns, meter.last_ns, exchange.started_ns
+    gaps = usage.completion_tokens - 1
+    return UsageRecord(
+        id=secrets.token_hex(16),
+        at_s=meter.arrived_at_s,
+        team=account.caller.team,
+        key_id=account.caller.key_id,
+        endpoint=exchange.dialect.name,
+        model=exchange.model,
+        market=meter.market,
+        status=exchange.status,
+        prompt_tokens=usage.prompt_tokens,
+        cached_tokens=usage.cached_tokens,
+        completion_tokens=usage.completion_tokens,
+        queue_s=((meter.sent_ns or started) - started) / 1e9,
+        ttft_s=(first - started) / 1e9 if first else None,
+        itl_s=(last - first) / 1e9 / gaps if first and last and gaps > 0 else None,
+        e2e_s=exchange.elapsed_s(),
+        list_cost_usd=cost_usd(usage, account.price),
+        attempts=meter.attempts,
+    )

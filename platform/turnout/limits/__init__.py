@@ -1,0 +1,1 @@
+"""How much a caller may use: rates, concurrent streams and budgets."""

@@ -1,0 +1,1 @@
+"""The database: tables, migrations and one module per noun that reads and writes them."""

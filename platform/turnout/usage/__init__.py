@@ -1,0 +1,1 @@
+"""What callers used and what it cost."""
