@@ -65,7 +65,7 @@ class PreferDirect:
     def configure(self, settings: GatewaySettings) -> None:
         """Takes the operator's choice and time limits for the requests to come."""
         self._always_handle = settings.transport == "handle"
-        self._direct.connect_timeout_s = settings.limits.connect_timeout_s
+        self._direct.configure(settings.limits.connect_timeout_s)
 
     def send(self, replica: Replica, path: str, body: bytes) -> AbstractAsyncContextManager[Answer]:
         """Sends over the path that this replica can be reached by."""

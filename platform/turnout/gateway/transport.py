@@ -5,13 +5,13 @@ from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanage
 from dataclasses import dataclass
 from typing import Protocol
 
-import aiohttp
-
 from turnout.errors import TurnoutError
 from turnout.gateway.replicas import Replica
+from turnout.gateway.wire.connection import Connection, ConnectionBroken
+from turnout.gateway.wire.pool import Pool
 
 # "identity": a compressed answer could not be read on its way through.
-JSON_HEADERS = {"content-type": "application/json", "accept-encoding": "identity"}
+HEADERS = "content-type: application/json\r\naccept-encoding: identity\r\n"
 # Below uvicorn's 5 s: a connection must not be used just as the replica closes it.
 KEEP_ALIVE_S = 3.0
 
@@ -60,43 +60,44 @@ class Transport(Protocol):
 
 
 class DirectTransport:
-    """Streams from a replica's own port over pooled connections (decision 0002)."""
+    """Streams from a replica's own port over kept connections (decisions 0002 and 0009)."""
 
     def __init__(self, connect_timeout_s: float = 2.0) -> None:
-        self.connect_timeout_s = connect_timeout_s
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEP_ALIVE_S)
-        self._session = aiohttp.ClientSession(
-            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False
-        )
+        self._pool = Pool(connect_timeout_s, KEEP_ALIVE_S)
+
+    def configure(self, connect_timeout_s: float) -> None:
+        """Takes another time limit for the connections to come."""
+        self._pool.connect_timeout_s = connect_timeout_s
 
     @asynccontextmanager
     async def send(self, replica: Replica, path: str, body: bytes) -> AsyncIterator[Answer]:
         """Yields the answer; leaving early closes the connection: the engine stops its work."""
-        url = f"{replica.address}{path}"
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self.connect_timeout_s)
+        address = replica.address or ""
+        request = _request(address, path, body)
         try:
-            response = await self._session.post(
-                url, data=body, headers=JSON_HEADERS, timeout=timeout, allow_redirects=False
-            )
-        except (aiohttp.ClientError, TimeoutError) as error:
+            connection = await self._pool.ask(address, request)
+        except (OSError, TimeoutError, ConnectionBroken) as error:
             raise ReplicaUnreachable(replica.id, type(error).__name__) from error
         try:
-            content_type = response.headers.get("content-type", "application/json")
-            async with aclosing(_chunks(replica.id, response)) as chunks:
-                yield Answer(response.status, content_type, chunks)
+            content_type = connection.headers.get(b"content-type", b"application/json")
+            async with aclosing(_chunks(replica.id, connection)) as chunks:
+                yield Answer(connection.status, content_type.decode("latin-1"), chunks)
         finally:
-            # A whole answer has given its connection back already; of any other, closing the
-            # connection tells the engine to stop.
-            response.close()
+            self._pool.release(address, connection)
 
     async def close(self) -> None:
-        """Closes every pooled connection."""
-        await self._session.close()
+        """Closes every connection."""
+        self._pool.close()
 
 
-async def _chunks(replica_id: str, response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
+def _request(address: str, path: str, body: bytes) -> bytes:
+    head = f"POST {path} HTTP/1.1\r\nhost: {address.partition('//')[2]}\r\n{HEADERS}"
+    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def _chunks(replica_id: str, connection: Connection) -> AsyncGenerator[bytes]:
     try:
-        async for chunk in response.content.iter_any():
+        async for chunk in connection.chunks():
             yield chunk
-    except (aiohttp.ClientError, TimeoutError) as error:
-        raise AnswerBroken(replica_id, type(error).__name__) from error
+    except ConnectionBroken as error:
+        raise AnswerBroken(replica_id, str(error)) from error
