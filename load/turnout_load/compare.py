@@ -7,6 +7,7 @@ first alternates, so that what drifts (a warming cache, a busy machine) falls on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from msgspec.structs import replace as replaced
@@ -18,6 +19,7 @@ from turnout_load.metrics.e2e import E2E
 from turnout_load.metrics.metric import Metric, S
 from turnout_load.metrics.output_tps import OUTPUT_TPS
 from turnout_load.metrics.ttft import TTFT
+from turnout_load.metrics.usage import joined as joined_lengths
 from turnout_load.onward import onward
 from turnout_load.pairing import ITL_MEAN, cost_metric, differences, paired
 from turnout_load.record import UNKNOWN, Record
@@ -91,19 +93,20 @@ def compare(
 def run_rounds(
     spec: Spec, sides: tuple[Side, Side], count: int, run: Run
 ) -> list[tuple[Taken, Taken]]:
-    """Returns what A and B took in each round; ends before `count` where a run was stopped.
+    """Returns what A and B took in each round; Ctrl-C leaves out the round that was under way.
 
     Both get the same conversations, the next round the next ones; which goes first alternates.
     """
     taken: list[tuple[Taken, Taken]] = []
-    for number in range(count):
-        of_round: dict[int, Taken] = {}
-        for which in (1, 0) if number % 2 else (0, 1):
-            of_round[which] = run(replaced(spec, target=sides[which].target))
-            if of_round[which][1].was_stopped:
-                return taken
-        taken.append((of_round[0], of_round[1]))
-        spec = onward(spec, *(records for records, _ in taken[-1]))
+    with suppress(KeyboardInterrupt):  # also while a run's processes start
+        for number in range(count):
+            of_round: dict[int, Taken] = {}
+            for which in (1, 0) if number % 2 else (0, 1):
+                of_round[which] = run(replaced(spec, target=sides[which].target))
+                if of_round[which][1].was_stopped:
+                    return taken
+            taken.append((of_round[0], of_round[1]))
+            spec = onward(spec, *(records for records, _ in taken[-1]))
     return taken
 
 
@@ -163,6 +166,7 @@ def _facts(of_rounds: Sequence[tuple[Records, Facts]]) -> Facts:
         peak_in_flight=max(each.peak_in_flight for each in facts),
         peak_memory_mib=max(each.peak_memory_mib for each in facts),
         notes=tuple(dict.fromkeys(note for each in facts for note in each.notes)),
+        lengths=joined_lengths(each.lengths for each in facts),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from turnout_load.result import Result
 from turnout_load.spec import Struct
 
+SCHEMA_VERSION = 1
+
 
 class MetricDifference(Struct, frozen=True):
     """One metric of both sides, and how sure the difference between them is."""
@@ -22,9 +24,10 @@ class MetricDifference(Struct, frozen=True):
     """A sentence, made by `report.verdict.verdict`, or why there is none."""
 
 
-class Comparison(Struct, frozen=True):
+class Comparison(Struct, frozen=True, kw_only=True):
     """Two deployments side by side."""
 
+    schema_version: int = SCHEMA_VERSION
     a: str
     b: str
     """What the reader calls them: a URL, a model, or a name of the user's own."""

@@ -16,6 +16,7 @@ KINDS = (
     "stalled",  # the server owed an answer and was silent for too long
     "closed",  # the connection ended before the answer did
     "http",  # an answer that is no success; stands with its status, as `http 429`
+    "too_large",  # an answer, or an event of a stream, of more than 64 MiB
     "bad_sse",  # a stream that is not server-sent events
     "bad_json",  # an answer or an event that is not JSON, or not OpenAI's
     "no_content",  # a whole answer without a single token

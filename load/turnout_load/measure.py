@@ -10,6 +10,7 @@ from turnout_load.errors import BadOption
 from turnout_load.live import Snapshot
 from turnout_load.metrics.cost import parse_prices
 from turnout_load.metrics.goodput import parse_slo
+from turnout_load.metrics.usage import joined
 from turnout_load.records import Records
 from turnout_load.result import Result
 from turnout_load.run.over_ray import run_over_ray
@@ -35,6 +36,7 @@ def take(spec: Spec, tell: Callable[[Snapshot], None]) -> tuple[Records, Facts]:
         connections_opened=sum(outcome.connections_opened for outcome in outcomes),
         peak_in_flight=sum(outcome.peak_in_flight for outcome in outcomes),
         peak_memory_mib=peak_memory_mib() + sum(each.peak_memory_mib for each in outcomes),
+        lengths=joined(outcome.lengths for outcome in outcomes),
         notes=(*notes, *dict.fromkeys(note for each in outcomes for note in each.notes)),
     )
 

@@ -83,6 +83,33 @@ class PrefixCache(Struct):
     share: float
 
 
+class TokenCheck(Struct):
+    """Tokens that the server told, beside those that the tokenizer counts in the texts."""
+
+    answers: int
+    """How many answers were checked."""
+    by_server: int
+    by_tokenizer: int
+    difference_percent: float | None
+    """(by_server - by_tokenizer) / by_tokenizer; null where the tokenizer counts none."""
+    apart: int
+    """Answers whose two counts differ by more than 2 tokens."""
+
+
+class UsageCheck(Struct):
+    """The server's usage by `--tokenizer`: each process's first 256 answers after the warm-up.
+
+    They are fewer where their texts are more than 16 MiB.
+    """
+
+    output: TokenCheck | None
+    """Of answers in text alone. A text cut into tokens again may give a few more or fewer than were
+    generated, and servers count the token that ends an answer."""
+    prompt: TokenCheck | None
+    """Of prompts in text alone. A chat template's own tokens, which only the server knows, come on
+    top of a chat's."""
+
+
 class Client(Struct):
     """Whether the client kept up; the latencies of one that did not are its own too."""
 
@@ -152,6 +179,8 @@ class Result(Struct, kw_only=True):
     cost: Cost | None
     prefix_cache: PrefixCache | None
     models: dict[str, ModelUsed]
+    usage_check: UsageCheck | None = None
+    """Null without `--tokenizer`, and where no answer told its usage."""
     groups: dict[str, Group] = {}
     """By `team@priority`, as in the workload's mix; empty without a mix."""
     errors: dict[str, ErrorKind]

@@ -1,16 +1,31 @@
-"""The form of `result.json`: its JSON schema, and reading one back."""
+"""The form of the files of figures: their JSON schemas, and reading a result back."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from turnout_load import result as definitions
+from turnout_load import comparison, result, sweep_result
+from turnout_load.comparison import Comparison
 from turnout_load.docstrings import field_docs
 from turnout_load.errors import BadData
 from turnout_load.result import SCHEMA_VERSION, Result
+from turnout_load.sweep_result import SweepResult
+
+
+class Form(StrEnum):
+    """The files of figures: `result.json`, `sweep.json` and `comparison.json`."""
+
+    RESULT = "result"
+    SWEEP = "sweep"
+    COMPARISON = "comparison"
+
+
+WHOLE = {Form.RESULT: Result, Form.SWEEP: SweepResult, Form.COMPARISON: Comparison}
+PARTS = vars(result) | vars(sweep_result) | vars(comparison)
 
 
 class Version(msgspec.Struct):
@@ -19,11 +34,11 @@ class Version(msgspec.Struct):
     schema_version: int
 
 
-def result_schema() -> dict[str, Any]:
-    """Returns the JSON schema (2020-12) of a result, described by the classes' docstrings."""
-    schema = msgspec.json.schema(Result)
+def schema_of(form: Form) -> dict[str, Any]:
+    """Returns a file's JSON schema (2020-12), described by the classes' docstrings."""
+    schema = msgspec.json.schema(WHOLE[form])
     for name, part in schema["$defs"].items():
-        of = getattr(definitions, name)
+        of = PARTS[name]
         docs = field_docs(of)
         for field in msgspec.structs.fields(of):
             if field.name in docs:

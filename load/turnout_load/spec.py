@@ -27,6 +27,7 @@ class Target(Struct, frozen=True):
     api_key_env: str = "OPENAI_API_KEY"
     api_key_file: str | None = None
     ca_file: str | None = None
+    """Certificates to trust; else those of `SSL_CERT_FILE`, or the system's."""
     request_timeout_s: float = 600.0
     """Longest time for one request, from its first byte sent."""
     stall_timeout_s: float = 120.0
@@ -76,7 +77,7 @@ class Workload(Struct, frozen=True):
     mix: str | None = None
     """Shares of teams and priorities, as `search=0.7,batch@5=0.3`."""
     tokenizer: str | None = None
-    """A tokenizer.json that makes synthetic lengths exact."""
+    """A tokenizer.json that makes synthetic lengths exact, and that usage is checked by."""
 
 
 class Spec(Struct, frozen=True):

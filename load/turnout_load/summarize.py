@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -26,6 +26,7 @@ from turnout_load.metrics.throughput import throughput
 from turnout_load.metrics.tokens import known
 from turnout_load.metrics.tpot import TPOT
 from turnout_load.metrics.ttft import TTFT
+from turnout_load.metrics.usage import Lengths, usage_check
 from turnout_load.record import UNKNOWN
 from turnout_load.records import Records
 from turnout_load.result import Client, Counts, Result
@@ -54,6 +55,7 @@ class Facts:
     """Requests under way at once, in all processes."""
     peak_memory_mib: float
     notes: tuple[str, ...] = ()
+    lengths: Lengths = field(default_factory=Lengths)
 
 
 def summarize(records: Records, spec: Spec, facts: Facts) -> Result:
@@ -95,6 +97,7 @@ def summarize(records: Records, spec: Spec, facts: Facts) -> Result:
         goodput=goodput(finished, parse_slo(spec.slo), rates.measured_s),
         cost=cost(answered, spec, rates.measured_s),
         prefix_cache=prefix_cache(answered),
+        usage_check=usage_check(facts.lengths),
         models=model_share(answered, parse_prices(spec.price)),
         groups=groups(finished),
         errors=error_kinds(record for record in finished if not record.ok),

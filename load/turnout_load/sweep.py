@@ -61,23 +61,23 @@ def sweep(
 ) -> SweepResult:
     """Runs rate after rate until the highest one that meets the SLO is known.
 
-    Each run sends other bytes than the one before it. A run that is stopped ends the search and is
-    left out of it. Raises `BadOption` for a workload without a rate of its own to change.
+    Each run sends other bytes than the one before it. Ctrl-C ends the search, and leaves the run
+    out of it that was under way. Raises `BadOption` for a workload without a rate of its own to
+    change.
     """
     spec = prepared(spec, slo)
     points: list[SweepPoint] = []
-    stopped_at = None
-    while len(points) < MAX_TRIALS and stopped_at is None:
-        rate = next_rate([(point.rate, point.meets_slo) for point in points], rates)
-        if rate is None:
-            break
-        result, records = run(replace(spec, workload=replace(spec.workload, rate=rate)))
-        if result.was_stopped:
-            stopped_at = rate
-        else:
+    was_stopped = False
+    try:
+        while (rate := _untried(points, rates)) is not None:
+            result, records = run(replace(spec, workload=replace(spec.workload, rate=rate)))
+            if was_stopped := result.was_stopped:
+                break
             points.append(judged(rate, result, records, slo))
             tell(points[-1])
             spec = onward(spec, records)
+    except KeyboardInterrupt:  # also while a run's processes start, when nothing is measured yet
+        was_stopped = True
     met = [point.rate for point in points if point.meets_slo]
     failed = [point.rate for point in points if not point.meets_slo]
     return SweepResult(
@@ -87,8 +87,14 @@ def sweep(
             (each for each in met if each < min(failed, default=each + 1)), default=None
         ),
         knee=knee(points),
-        notes=_notes(points, rates, stopped_at),
+        notes=_notes(points, rates, _untried(points, rates) if was_stopped else None),
     )
+
+
+def _untried(points: Sequence[SweepPoint], rates: Range) -> float | None:
+    if len(points) == MAX_TRIALS:
+        return None
+    return next_rate([(point.rate, point.meets_slo) for point in points], rates)
 
 
 def prepared(spec: Spec, slo: Sequence[Assertion]) -> Spec:

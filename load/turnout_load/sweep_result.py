@@ -5,6 +5,8 @@ from __future__ import annotations
 from turnout_load.result import Result
 from turnout_load.spec import Struct
 
+SCHEMA_VERSION = 1
+
 
 class SweepPoint(Struct, frozen=True):
     """One rate that was tried."""
@@ -17,9 +19,10 @@ class SweepPoint(Struct, frozen=True):
     result: Result
 
 
-class SweepResult(Struct, frozen=True):
+class SweepResult(Struct, frozen=True, kw_only=True):
     """Every rate that was tried, in the order of the trials."""
 
+    schema_version: int = SCHEMA_VERSION
     slo: list[str]
     points: list[SweepPoint]
     highest_rate: float | None

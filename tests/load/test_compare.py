@@ -4,10 +4,12 @@ import dataclasses
 
 import pytest
 from msgspec.structs import replace
+from tests.load.made import FACTS, records_of
 
 from turnout_load.compare import compare, joined, run_rounds, side
 from turnout_load.comparison import Comparison
 from turnout_load.errors import BadOption, Stopped
+from turnout_load.metrics.usage import Lengths
 from turnout_load.pairing import blocks_of, paired
 from turnout_load.record import Record
 from turnout_load.records import Records
@@ -17,17 +19,6 @@ from turnout_load.summarize import Facts
 TARGET = Target(url="http://gw/v1", model="m")
 SPEC = Spec(target=TARGET, requests=10, seed=5)
 SIDES = side("a", TARGET), side("http://b/v1#b", TARGET)
-FACTS = Facts(
-    started_at="2026-01-01T00:00:00+00:00",
-    duration_s=2.0,
-    was_stopped=False,
-    environment={},
-    processes=1,
-    cpu_share=0.1,
-    connections_opened=1,
-    peak_in_flight=1,
-    peak_memory_mib=1.0,
-)
 
 
 def answered(index: int, ttft_ms: float, model: str = "m", error: str = "") -> Record:
@@ -45,13 +36,6 @@ def answered(index: int, ttft_ms: float, model: str = "m", error: str = "") -> R
         model=model,
         error=error,
     )
-
-
-def of(*records: Record) -> Records:
-    kept = Records()
-    for record in records:
-        kept.append(record)
-    return kept
 
 
 @pytest.mark.parametrize(
@@ -73,7 +57,7 @@ def test_rounds_go_on_in_the_dataset_and_sides_get_the_same() -> None:
     def run(spec: Spec) -> tuple[Records, Facts]:
         asked.append(spec)
         sent = 10 if spec.target.model == "a" else 7  # a faster side takes more in the same time
-        return of(*(answered(number, 10) for number in range(sent))), FACTS
+        return records_of(*(answered(number, 10) for number in range(sent))), FACTS
 
     spec = replace(SPEC, requests=None, duration_s=9.0, workload=Workload(skip=3))
     run_rounds(spec, SIDES, 3, run)
@@ -83,8 +67,8 @@ def test_rounds_go_on_in_the_dataset_and_sides_get_the_same() -> None:
 
 
 def test_what_one_side_failed_is_left_out_of_the_pairs() -> None:
-    a = of(answered(0, 10), answered(1, 20), answered(2, 30, error="timeout"))
-    b = of(answered(1, 10), answered(0, 5, error="closed"), answered(2, 15))
+    a = records_of(answered(0, 10), answered(1, 20), answered(2, 30, error="timeout"))
+    b = records_of(answered(1, 10), answered(0, 5, error="closed"), answered(2, 15))
     assert [(x.index, y.index) for x, y in paired([a], [b])[0]] == [(1, 1)]
 
 
@@ -92,7 +76,7 @@ def test_a_side_twice_as_fast_and_half_as_dear_is_found() -> None:
     def run(spec: Spec) -> tuple[Records, Facts]:
         scale = 1 if spec.target.model == "a" else 0.5
         times = [(number, (10 + number) * scale) for number in range(10)]
-        return of(*(answered(n, t, model=spec.target.model) for n, t in times)), FACTS
+        return records_of(*(answered(n, t, model=spec.target.model) for n, t in times)), FACTS
 
     spec = replace(SPEC, price={"a": "2/2", "b": "1/1"})
     found, of_a, of_b = compare(spec, (side("a", TARGET), side("b", TARGET)), 4, run)
@@ -106,37 +90,50 @@ def test_a_side_twice_as_fast_and_half_as_dear_is_found() -> None:
 
 
 def test_rounds_follow_one_another_in_the_joined_run() -> None:
-    first = of(answered(0, 10), answered(1, 20))
-    whole = joined([first, of(answered(0, 5))], warm_up_ns=0)
+    first = records_of(answered(0, 10), answered(1, 20))
+    whole = joined([first, records_of(answered(0, 5))], warm_up_ns=0)
     assert [record.intended_ns for record in whole] == [0, 0, 20_000_001]
     assert [record.end_ns for record in whole] == [10_000_001, 20_000_001, 25_000_002]
 
 
 def compared(
-    count: int, *, failing: int = 0, stops_in: int = 99, facts: Facts = FACTS
+    count: int,
+    *,
+    failing: int = 0,
+    stops_in: int = 99,
+    starts: bool = True,
+    facts: Facts = FACTS,
 ) -> Comparison:
-    """Compares A with itself: 20 requests a round, of which B fails the first ones."""
+    """Compares A with itself: 20 requests a round, of which B fails the first ones.
+
+    Round `stops_in` is interrupted in its second run, or that one never `starts`.
+    """
     begun: list[str] = []
 
     def run(spec: Spec) -> tuple[Records, Facts]:
         begun.append(spec.target.model)
+        if len(begun) == 2 * stops_in and not starts:
+            raise KeyboardInterrupt
         fails = failing if spec.target.model == "b" else 0
         records = [
             answered(number, 10 + number, error="http" if number < fails else "")
             for number in range(20)
         ]
-        return of(*records), dataclasses.replace(facts, was_stopped=len(begun) > 2 * stops_in - 1)
+        return records_of(*records), dataclasses.replace(
+            facts, was_stopped=len(begun) == 2 * stops_in
+        )
 
     return compare(SPEC, SIDES, count, run)[0]
 
 
-def test_a_stopped_round_ends_the_comparison_with_the_rounds_before_it() -> None:
-    found = compared(4, stops_in=3)
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_stopped_round_ends_the_comparison_with_the_rounds_before_it(starts: bool) -> None:
+    found = compared(4, stops_in=3, starts=starts)
     assert (found.rounds, found.pairs) == (2, 40)
     assert "stopped after 2 of 4 rounds: what came later is left out" in found.notes
     assert (found.a_result.requests.sent, found.b_result.requests.sent) == (40, 40)
     with pytest.raises(Stopped):
-        compared(4, stops_in=1)
+        compared(4, stops_in=1, starts=starts)
 
 
 def test_no_rounds_are_refused_and_one_round_is_told() -> None:
@@ -152,7 +149,7 @@ def test_requests_of_the_warm_up_are_in_no_pair() -> None:
         warm = [
             dataclasses.replace(answered(n, 2010), intended_ns=2_000_000_000) for n in range(1, 21)
         ]
-        return of(cold, *warm), FACTS
+        return records_of(cold, *warm), FACTS
 
     found, of_a, _ = compare(replace(SPEC, warm_up_s=1.0), SIDES, 2, run)
     assert (found.pairs, len(of_a)) == (40, 40)
@@ -166,6 +163,14 @@ def test_warnings_of_both_sides_are_told() -> None:
     assert any(note.startswith("A: The client was the bottleneck") for note in noted.notes)
 
 
+def test_the_usage_of_all_rounds_is_checked_together() -> None:
+    found = compared(2, facts=dataclasses.replace(FACTS, lengths=Lengths(output=((3, 2), (1, 1)))))
+    check = found.b_result.usage_check
+    assert check is not None
+    assert check.output is not None
+    assert (check.output.answers, check.output.by_server) == (4, 8)
+
+
 @pytest.mark.parametrize(("failing", "withheld"), [(0, False), (1, True)])
 def test_sides_that_fail_unlike_shares_are_not_compared(failing: int, withheld: bool) -> None:
     found = compared(2, failing=failing)  # 1 of 20 is 5%
@@ -177,7 +182,7 @@ def test_sides_that_fail_unlike_shares_are_not_compared(failing: int, withheld: 
 
 def test_a_shared_address_is_told_for_its_cache() -> None:
     shared = side("a", TARGET), side("b", TARGET)
-    found, _, _ = compare(SPEC, shared, 1, lambda _: (of(answered(0, 10)), FACTS))
+    found, _, _ = compare(SPEC, shared, 1, lambda _: (records_of(answered(0, 10)), FACTS))
     assert any("prefix cache" in note for note in found.notes)
     assert not any("prefix cache" in note for note in compared(2).notes)
 
@@ -192,7 +197,7 @@ def test_gaps_of_pairs_are_named_for_what_they_are() -> None:
     records = [
         dataclasses.replace(answered(n, 10), chunks=11, last_ns=110_000_000) for n in range(10)
     ]
-    found, _, _ = compare(SPEC, SIDES, 1, lambda _: (of(*records), FACTS))
+    found, _, _ = compare(SPEC, SIDES, 1, lambda _: (records_of(*records), FACTS))
     [gap] = [each for each in found.metrics if each.name == "itl_mean.p50"]
     assert gap.a == pytest.approx(10)  # 100 ms of stream between 11 chunks
     assert not any(each.name.startswith("itl.") for each in found.metrics)

@@ -3,24 +3,13 @@
 from pathlib import Path
 
 import pytest
+from tests.load.made import FACTS
 
 from turnout_load import outputs
 from turnout_load.errors import BadData
 from turnout_load.records import Records
 from turnout_load.spec import Spec, Target
-from turnout_load.summarize import Facts, summarize
-
-FACTS = Facts(
-    started_at="2026-01-01T00:00:00+00:00",
-    duration_s=1.0,
-    was_stopped=False,
-    environment={},
-    processes=1,
-    cpu_share=0.1,
-    connections_opened=1,
-    peak_in_flight=1,
-    peak_memory_mib=1.0,
-)
+from turnout_load.summarize import summarize
 
 
 def test_figures_and_requests_outlive_a_report_that_fails(

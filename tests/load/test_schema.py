@@ -12,7 +12,7 @@ from turnout_load.errors import BadData
 from turnout_load.record import Record
 from turnout_load.records import Records
 from turnout_load.result import Result
-from turnout_load.schema import load_result, result_schema
+from turnout_load.schema import Form, load_result, schema_of
 from turnout_load.spec import Spec, Target, Workload
 from turnout_load.summarize import Facts, summarize
 
@@ -58,8 +58,8 @@ def decoded(encoded: bytes) -> dict[str, Any]:
     return found
 
 
-def validator() -> jsonschema.Draft202012Validator:
-    schema = result_schema()
+def validator(form: Form = Form.RESULT) -> jsonschema.Draft202012Validator:
+    schema = schema_of(form)
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 
@@ -78,10 +78,21 @@ def test_the_schema_refuses_what_is_no_result(decoded: dict[str, Any]) -> None:
 
 
 def test_the_schema_describes_classes_and_their_fields() -> None:
-    definitions = result_schema()["$defs"]
+    definitions = schema_of(Form.RESULT)["$defs"]
     assert definitions["Goodput"]["description"] == "Requests that met the SLO."
     assert definitions["Result"]["properties"]["started_at"]["description"] == "UTC, ISO 8601."
     assert "p99.9" in definitions["Distribution"]["properties"]
+
+
+def test_sweeps_and_comparisons_have_schemas_of_their_own() -> None:
+    sweep, comparison = (schema_of(form)["$defs"] for form in (Form.SWEEP, Form.COMPARISON))
+    point = sweep["SweepPoint"]["properties"]
+    assert point["because"]["description"] == "Which figure decided it."
+    pairs = comparison["Comparison"]["properties"]["pairs"]
+    assert pairs["description"] == "Requests that both sides answered."
+    for form in Form:
+        problems = [problem.message for problem in validator(form).iter_errors({})]
+        assert problems, form
 
 
 def test_a_written_result_is_read_back(

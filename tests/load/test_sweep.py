@@ -5,6 +5,7 @@ import random
 
 import pytest
 from msgspec.structs import replace
+from tests.load.made import FACTS
 
 from turnout_load.assertions import parse_assertion
 from turnout_load.errors import BadOption
@@ -12,24 +13,13 @@ from turnout_load.record import Record
 from turnout_load.records import Records
 from turnout_load.result import Result
 from turnout_load.spec import Spec, Target, Workload
-from turnout_load.summarize import Facts, summarize
+from turnout_load.summarize import summarize
 from turnout_load.sweep import Range, next_rate, sweep
 from turnout_load.sweep_result import SweepResult
 
 MS, S = 1_000_000, 1_000_000_000
 SPEC = Spec(
     target=Target(url="http://gw/v1", model="m"), workload=Workload(arrivals="poisson"), seed=5
-)
-FACTS = Facts(
-    started_at="2026-01-01T00:00:00+00:00",
-    duration_s=10.0,
-    was_stopped=False,
-    environment={},
-    processes=1,
-    cpu_share=0.1,
-    connections_opened=1,
-    peak_in_flight=1,
-    peak_memory_mib=1.0,
 )
 RATES = Range(lowest=1.0, highest=64.0)
 
@@ -84,15 +74,21 @@ def swept(
     *slo: str,
     spec: Spec = SPEC,
     stops_at: float = 1000,
+    starts: bool = True,
     grows_at: float = 1000,
     asked: list[Spec] | None = None,
 ) -> SweepResult:
-    """Sweeps from 8/s to 64/s against a server that keeps up below `grows_at`."""
+    """Sweeps from 8/s to 64/s against a server that keeps up below `grows_at`.
+
+    The run at `stops_at` is interrupted, or never `starts`.
+    """
 
     def run(at_rate: Spec) -> tuple[Result, Records]:
         if asked is not None:
             asked.append(at_rate)
         rate = at_rate.workload.rate
+        if rate >= stops_at and not starts:
+            raise KeyboardInterrupt
         records = answered(rate, late_s=1.0 if rate >= grows_at else 0.0)
         facts = dataclasses.replace(FACTS, was_stopped=rate >= stops_at)
         return summarize(records, at_rate, facts), records
@@ -101,9 +97,10 @@ def swept(
     return sweep(spec, conditions, Range(8.0, 64.0), run, lambda _: None)
 
 
-def test_a_rate_that_was_interrupted_is_left_out_and_ends_the_search() -> None:
+@pytest.mark.parametrize("starts", [True, False])
+def test_a_rate_that_was_interrupted_is_left_out_and_ends_the_search(starts: bool) -> None:
     asked: list[Spec] = []
-    found = swept("ttft.p50<1s", stops_at=32, asked=asked)
+    found = swept("ttft.p50<1s", stops_at=32, starts=starts, asked=asked)
     assert [each.workload.rate for each in asked] == [8, 16, 32]
     assert [point.rate for point in found.points] == [8, 16]
     assert found.highest_rate == 16

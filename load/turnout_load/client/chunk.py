@@ -45,14 +45,17 @@ class Choice(msgspec.Struct):
         return (said.content if said else self.text) or ""
 
     @property
+    def has_more(self) -> bool:
+        """Says whether it carries something generated that is no part of the text."""
+        said = self.delta or self.message
+        return said is not None and any(
+            (said.reasoning, said.reasoning_content, said.refusal, said.tool_calls)
+        )
+
+    @property
     def has_content(self) -> bool:
         """Says whether it carries anything generated, reasoning and tool calls included."""
-        said = self.delta or self.message
-        if said is None:
-            return bool(self.text)
-        return any(
-            (said.content, said.reasoning, said.reasoning_content, said.refusal, said.tool_calls)
-        )
+        return bool(self.content) or self.has_more
 
 
 class Chunk(msgspec.Struct):

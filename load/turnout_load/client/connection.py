@@ -15,9 +15,15 @@ import httptools
 
 now_ns = time.perf_counter_ns
 
+MOST_BYTES = 64 * 2**20
+"""Of an answer that is not streamed, or of one event of a stream: a larger one is a failure."""
+
 
 class Answer(Protocol):
     """What takes an answer's parts as they arrive; times are `now_ns()`."""
+
+    held_bytes: int
+    """What it keeps of the body because it cannot be read before more has come."""
 
     def on_headers(self, status: int, headers: dict[bytes, bytes], at_ns: int) -> None:
         """Takes the status and the headers, names in lower case."""
@@ -109,8 +115,12 @@ closing it while idle."""
 
     def on_body(self, body: bytes) -> None:
         """Hands a piece of the body on."""
-        if self._answer is not None:
-            self._answer.on_body(body, self._at_ns)
+        if self._answer is None:
+            return
+        self._answer.on_body(body, self._at_ns)
+        if self._answer.held_bytes > MOST_BYTES:
+            status, most = self._parser.get_status_code(), MOST_BYTES // 2**20
+            self._fail("too_large", f"status {status}, and more than {most} MiB in one piece")
 
     def on_message_complete(self) -> None:
         """Ends the answer and frees the connection."""

@@ -30,7 +30,10 @@ class Exchange:
         self.record = record
         self.heard_ns = 0
         """When the server last sent anything, as `now_ns()`."""
+        self.held_bytes = 0
         self.text: list[str] | None = [] if keeps_text else None
+        self.is_all_text = True
+        """Whether a kept text is all that was generated: no reasoning, no calls of tools."""
         self._origin_ns = origin_ns
         self._add_gap = add_gap
         self._ended = ended
@@ -55,12 +58,14 @@ class Exchange:
         self.heard_ns = at_ns
         if self._events is None:
             self._whole.append(data)
+            self.held_bytes += len(data)
             return
         for event in self._events.feed(data):
             if event == b"[DONE]":
                 self._saw_done = True
             elif not self.record.error:
                 self._take(event, at_ns, "bad_sse")
+        self.held_bytes = self._events.held_bytes
 
     def on_end(self, at_ns: int) -> None:
         """Judges whether the answer is whole."""
@@ -114,6 +119,7 @@ class Exchange:
         self.record.chunks += 1
         if self.text is not None:
             self.text.append(chunk.choices[0].content)
+            self.is_all_text &= not any(choice.has_more for choice in chunk.choices)
         if self._events is not None:  # a whole answer has no first token that could be seen
             self._stamp(at_ns - self._origin_ns)
 

@@ -9,6 +9,7 @@ class EventStream:
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
+        self._data_bytes = 0
 
     def feed(self, piece: bytes) -> list[bytes]:
         """Returns the data of every event that this piece completes."""
@@ -22,10 +23,16 @@ class EventStream:
         for line in lines:
             if line.startswith(b"data:"):
                 self._data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+                self._data_bytes += len(line)
             elif not line and self._data:
                 events.append(b"\n".join(self._data))
-                self._data = []
+                self._data, self._data_bytes = [], 0
         return events
+
+    @property
+    def held_bytes(self) -> int:
+        """How much of an event that is not whole yet is kept."""
+        return len(self._rest) + self._data_bytes
 
     @property
     def has_rest(self) -> bool:

@@ -58,12 +58,13 @@ def origin(target: Target, environment: Mapping[str, str]) -> Origin:
     path = split.path.rstrip("/") + PATHS[target.endpoint]
     if split.query:
         path += f"?{split.query}"
+    key = _key(target, environment)
     headers = {
         "host": split.netloc,
         "user-agent": "turnout-load",
         "accept": "text/event-stream" if target.stream else "application/json",
         "content-type": "application/json",
-        **_authorization(target, environment),
+        **({"authorization": f"Bearer {key}"} if key else {}),
         **{name.lower(): value for name, value in target.headers.items()},
     }
     lines = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
@@ -72,7 +73,7 @@ def origin(target: Target, environment: Mapping[str, str]) -> Origin:
             raise BadOption("--header", line.partition(":")[0], "printable ASCII on one line")
     is_tls = split.scheme == "https"
     head = "\r\n".join([*lines, "content-length: "]).encode()
-    secrets = (*target.headers.values(), _key(target, environment))
+    secrets = (*target.headers.values(), key)
     return Origin(
         split.hostname,
         port or (443 if is_tls else 80),
@@ -88,11 +89,6 @@ def shown_url(url: str) -> str:
     scheme, mark, rest = url.partition("?")[0].partition("://")
     host, slash, path = rest.partition("/")
     return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path}"
-
-
-def _authorization(target: Target, environment: Mapping[str, str]) -> dict[str, str]:
-    key = _key(target, environment)
-    return {"authorization": f"Bearer {key}"} if key else {}
 
 
 def _key(target: Target, environment: Mapping[str, str]) -> str:

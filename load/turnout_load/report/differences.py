@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from turnout_load.comparison import Comparison
 from turnout_load.report.table import Table
-from turnout_load.report.units import milliseconds, number, share, signed, usd
+from turnout_load.report.units import milliseconds, number, percent, share, usd
 from turnout_load.report.verdict import LATENCIES, label
 from turnout_load.sweep_result import SweepResult
 
@@ -18,7 +18,7 @@ def metrics(comparison: Comparison) -> Table:
             label(each.name),
             _value(each.name, each.a),
             _value(each.name, each.b),
-            f"{signed(each.difference_percent, 1)}%",
+            percent(each.difference_percent),
             _interval(each.ci95_percent),
             each.verdict,
         )
@@ -78,4 +78,4 @@ def _value(name: str, value: float) -> str:
 
 
 def _interval(ends: tuple[float, float] | None) -> str:
-    return " to ".join(f"{signed(end, 1)}%" for end in ends) if ends else "too few pairs"
+    return " to ".join(map(percent, ends)) if ends else "too few pairs"

@@ -6,10 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnout_load.report.table import Table
-from turnout_load.report.units import milliseconds, number, seconds, share, usd
+from turnout_load.report.units import milliseconds, number, percent, seconds, share, usd
 from turnout_load.result import Distribution, Result
 
 WITH_INTERVAL = ("p50", "p95", "p99")
+ON_USAGE = (
+    "Usage is checked for each process's first answers after the warm-up, 256 at most. A text cut "
+    "into tokens again may give a few more or fewer than were generated, and servers count the "
+    "token that ends an answer. Of a chat's prompt the texts alone are counted: the template's "
+    "tokens come on top."
+)
 
 
 def latencies(result: Result) -> Table:
@@ -129,6 +135,26 @@ def errors(result: Result) -> Table:
         for kind, found in result.errors.items()
     ]
     return Table(("error", "requests", "share", "example"), rows, verbatim=frozenset({0, 3}))
+
+
+def usage(result: Result) -> Table:
+    """Returns what the server told of lengths beside what the tokenizer counts."""
+    found = result.usage_check
+    checks = {"output": found.output, "prompt": found.prompt} if found else {}
+    rows = [
+        (
+            name,
+            f"{check.answers:,}",
+            f"{check.by_server:,}",
+            f"{check.by_tokenizer:,}",
+            percent(check.difference_percent),
+            f"{check.apart:,}",
+        )
+        for name, check in checks.items()
+        if check is not None
+    ]
+    head = ("tokens", "answers", "by the server", "by the tokenizer", "difference", "over 2 apart")
+    return Table(head, rows)
 
 
 def client(result: Result) -> Table:

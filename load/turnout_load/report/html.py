@@ -54,6 +54,7 @@ def run_page(result: Result, records: Records) -> str:
         *_listed("Models", facts.models(result)),
         *_listed("Teams", facts.groups(result)),
         *_listed("Errors", facts.errors(result)),
+        *_listed("Usage", facts.usage(result), note(facts.ON_USAGE)),
         *_slowest(result, measured),
         _conditions(result),
     )
@@ -205,8 +206,8 @@ def _slowest(result: Result, measured: Records) -> list[Element]:
     ]
 
 
-def _listed(title: str, content: Table) -> list[Element]:
-    return [section(title, table(content))] if content.rows else []
+def _listed(title: str, content: Table, *remarks: Element) -> list[Element]:
+    return [section(title, table(content), *remarks)] if content.rows else []
 
 
 def _conditions(result: Result) -> Element:

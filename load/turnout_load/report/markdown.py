@@ -27,6 +27,7 @@ def run_summary(result: Result) -> str:
         facts.groups(result),
         facts.errors(result),
     ]
+    usage = facts.usage(result)
     return _page(
         f"Load: {_code(target.get('model', ''))} at {_code(target.get('url', ''))}",
         [
@@ -35,6 +36,8 @@ def run_summary(result: Result) -> str:
             _table(_narrow(facts.latencies(result))),
             "Latencies count from the intended send time; 95% confidence intervals in parentheses.",
             *(_table(each) for each in shown if each is not None),
+            _table(usage),
+            facts.ON_USAGE if usage.rows else "",
             _client(result),
         ],
     )

@@ -11,6 +11,11 @@ def signed(value: float, decimals: int) -> str:
     return f"{value:,.{decimals}f}".replace("-", "\N{MINUS SIGN}")
 
 
+def percent(value: float | None) -> str:
+    """Returns a signed difference that is given in percent."""
+    return NONE if value is None else f"{signed(value, 1)}%"
+
+
 def number(value: float | None) -> str:
     """Returns about three digits."""
     if value is None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from turnout_load.errors import BadOption, LoadError, WorkerLost
 from turnout_load.live import Snapshot, merge
+from turnout_load.metrics.usage import Lengths
 from turnout_load.run.worker import Outcome, Worker
 from turnout_load.spec import Spec, Target
 
@@ -43,6 +44,10 @@ class RayWorker:
     async def snapshot(self) -> Snapshot | None:
         """Returns how it goes."""
         return self._worker.snapshot() if self._worker else None
+
+    async def count(self) -> Lengths | LoadError:
+        """Counts the sample's tokens, or says why it cannot."""
+        return self._worker.count() if self._worker else Lengths()
 
     async def stop(self) -> None:
         """Ends the run early."""
@@ -117,7 +122,9 @@ def _run(
         try:
             _, under_way = ray.wait(running, num_returns=len(running), timeout=TELL_S)
             if not under_way:
-                return list(ray.get(running)), notes
+                outcomes = ray.get(running)
+                counted = ray.get([worker.count.remote() for worker in workers])
+                return list(map(Outcome.counted, outcomes, counted)), notes
             snapshots = ray.get([worker.snapshot.remote() for worker in workers])
             if all(snapshots):
                 tell(merge(snapshots))

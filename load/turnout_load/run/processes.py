@@ -12,6 +12,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from typing import Any
@@ -24,6 +26,8 @@ from turnout_load.run.worker import Outcome, Worker
 from turnout_load.spec import Spec
 
 TELL_S = 0.25
+COUNT = "count"
+"""Said to a worker when none sends any more."""
 LEAD_S = 0.1
 """From the last worker's readiness to the start."""
 
@@ -31,29 +35,36 @@ LEAD_S = 0.1
 def run_processes(spec: Spec, tell: Callable[[Snapshot], None]) -> tuple[list[Outcome], list[str]]:
     """Runs a spec on `spec.processes` processes; returns their outcomes and their notes.
 
-    Ctrl-C stops the run and returns what was measured. Raises `LoadError` where the spec cannot be
-    used, or a process dies.
+    Ctrl-C stops the run and returns what was measured; where that is nothing, because the processes
+    still start, it raises `KeyboardInterrupt`. Raises `LoadError` where the spec cannot be used, or
+    a process dies.
     """
     context = multiprocessing.get_context("spawn")
     pipes: list[Connection] = []
     started: list[SpawnProcess] = []
-    try:
-        with _ctrl_c() as stop:
+    with _ctrl_c() as stop:
+        try:
             for index in range(spec.processes):
                 ours, theirs = context.Pipe()
                 process = context.Process(target=_main, args=(theirs, spec, index), daemon=True)
-                process.start()
+                with _out_of_reach():
+                    process.start()
                 theirs.close()
                 pipes.append(ours)
                 started.append(process)
             notes = _together(pipes, stop)
-            return _listen(pipes, stop, tell), notes
-    finally:
-        for pipe in pipes:
-            pipe.close()
-        for process in started:
-            process.terminate()
-            process.join()
+            outcomes = _listen(pipes, stop, tell)
+            if spec.workload.tokenizer is not None:
+                outcomes = _count(pipes, outcomes)
+        finally:
+            for pipe in pipes:
+                pipe.close()
+            for process in started:
+                process.terminate()
+                process.join()
+        if stop.is_set():  # it may have come too late for this run, and is meant for the next too
+            outcomes = [replace(each, was_stopped=True) for each in outcomes]
+    return outcomes, notes
 
 
 @contextmanager
@@ -68,6 +79,17 @@ def _ctrl_c() -> Iterator[threading.Event]:
         yield stop
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _out_of_reach() -> Iterator[None]:
+    """Lets processes start that Ctrl-C cannot end before `_main` ignores it: it is the parent's."""
+    resource_tracker.ensure_running()  # its own start would end the blocking
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _together(pipes: Sequence[Connection], stop: threading.Event) -> list[str]:
@@ -109,11 +131,25 @@ def _listen(
     return [outcomes[pipe] for pipe in pipes]
 
 
+def _count(pipes: Sequence[Connection], outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Lets the workers count tokens, now that none of them measures any more."""
+    for pipe in pipes:
+        with suppress(OSError):
+            pipe.send(COUNT)
+    counted = []
+    for pipe, outcome in zip(pipes, outcomes, strict=True):
+        try:
+            counted.append(outcome.counted(_receive(pipe)))
+        except LoadError as problem:
+            counted.append(outcome.counted(problem))
+    return counted
+
+
 def _receive(pipe: Connection) -> Any:
     """Returns what a worker says; raises what it raised."""
     try:
         said = pipe.recv()
-    except EOFError:
+    except (EOFError, ConnectionError):
         raise WorkerLost from None
     if isinstance(said, LoadError):
         raise said
@@ -130,9 +166,12 @@ def _main(pipe: Connection, spec: Spec, index: int) -> None:
         pipe.send(worker.notes)
         start_wall_ns = pipe.recv()
         pipe.send(uvloop.run(_run(pipe, worker, start_wall_ns)))
+        while pipe.recv() != COUNT:
+            pass  # a stop that came too late
+        pipe.send(worker.count())
     except LoadError as refused:
         pipe.send(refused)
-    except (EOFError, BrokenPipeError):
+    except (EOFError, ConnectionError):
         pass  # the parent is gone: nobody to tell
 
 

@@ -12,6 +12,7 @@ from turnout_load.client.pool import Pool
 from turnout_load.client.target import Origin
 from turnout_load.record import UNKNOWN, Record
 from turnout_load.records import Records
+from turnout_load.run.sample import Sample
 from turnout_load.spec import Spec
 
 EXPIRE_S = 0.25
@@ -28,6 +29,7 @@ class Sender:
 
     def __init__(self, spec: Spec, origin: Origin, start_ns: int) -> None:
         self.records = Records()
+        self.sample = Sample(spec)
         self.pool = Pool(origin, spec.max_connections)
         self.sent = 0
         self.errors: Counter[str] = Counter()
@@ -46,11 +48,13 @@ class Sender:
     async def send(self, record: Record, payload: bytes, keeps_text: bool) -> str | None:
         """Sends a request and returns the answer's text if kept; the record tells the rest."""
         self.sent += 1
+        is_sampled = self.sample.takes(record)
+        needs_text = keeps_text or is_sampled
         try:
-            exchange, connection = await self._attempt(record, payload, keeps_text, anew=False)
+            exchange, connection = await self._attempt(record, payload, needs_text, anew=False)
             if connection and _was_closed_while_idle(record, connection):
                 record.error = record.detail = ""
-                exchange, _ = await self._attempt(record, payload, keeps_text, anew=True)
+                exchange, _ = await self._attempt(record, payload, needs_text, anew=True)
         except asyncio.CancelledError:
             record.error, record.end_ns = "unfinished", now_ns() - self._start_ns
             raise
@@ -59,7 +63,10 @@ class Sender:
                 record.detail = self._without_secrets(record.detail)
                 self.errors[record.error] += 1
             self.records.append(record)
-        return None if exchange.text is None else "".join(exchange.text)
+        text = "".join(exchange.text or ())
+        if is_sampled:
+            self.sample.add(record, payload, text if exchange.is_all_text else None)
+        return text if keeps_text else None
 
     async def _attempt(
         self, record: Record, payload: bytes, keeps_text: bool, *, anew: bool

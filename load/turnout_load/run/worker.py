@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from turnout_load.client.connection import now_ns
 from turnout_load.client.target import origin
 from turnout_load.environment import peak_memory_mib
+from turnout_load.errors import LoadError
 from turnout_load.live import Snapshot
+from turnout_load.metrics.usage import Lengths
 from turnout_load.records import Records
 from turnout_load.run.progress import snapshot
+from turnout_load.run.sample import lengths
 from turnout_load.run.sender import Sender
 from turnout_load.run.shard import Shard
 from turnout_load.spec import Spec
 from turnout_load.workload.plan import build
+from turnout_load.workload.text import load_tokenizer
 
 CLOCK_STEP_S = 0.05
 """How far the wall clock may move against the steady one before the result says so."""
@@ -35,6 +39,13 @@ class Outcome:
     duration_s: float
     was_stopped: bool
     notes: tuple[str, ...] = field(default=())
+    lengths: Lengths = field(default_factory=Lengths)
+
+    def counted(self, found: Lengths | LoadError) -> Outcome:
+        """Returns it with what `Worker.count` found."""
+        if isinstance(found, LoadError):
+            return replace(self, notes=(*self.notes, f"usage is not checked: {found}"))
+        return replace(self, lengths=found)
 
 
 class Worker:
@@ -79,6 +90,16 @@ class Worker:
             self._stopped.is_set(),
             (*self._clock_notes(start_wall_ns), *_turn_notes(shard.turns_left_out)),
         )
+
+    def count(self) -> Lengths | LoadError:
+        """Counts its sample's tokens, or says why it cannot; for when no worker sends any more."""
+        path = self._spec.workload.tokenizer
+        if path is None or self._sender is None:
+            return Lengths()
+        try:
+            return lengths(self._sender.sample.kept, path, load_tokenizer(path))
+        except LoadError as problem:
+            return problem
 
     def snapshot(self) -> Snapshot | None:
         """Returns how it goes, or None before it runs."""

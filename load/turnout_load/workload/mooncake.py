@@ -72,7 +72,7 @@ class SharedPrefixes:
             for start, block in zip(starts, self.blocks[row], strict=True)
         )
         fitted = self.prose.fitted(text, generator(self.seed, "request", index), tokens)
-        return Conversation((request(fitted, tokens, self.rows.output_tokens[row]),))
+        return Conversation((request(fitted, self.rows.output_tokens[row]),))
 
     def _block(self, block: int) -> Random:
         return generator(self.seed, "block", block)

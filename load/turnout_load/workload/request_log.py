@@ -64,9 +64,9 @@ class RequestLog:
     def _turn(self, index: int, logged: Logged) -> Turn:
         max_tokens = logged.output_tokens or logged.max_tokens
         if logged.messages or logged.input_tokens is None:
-            return Turn(tuple(logged.messages), max_tokens, input_tokens=logged.input_tokens)
+            return Turn(tuple(logged.messages), max_tokens)
         text = self.prose.text(generator(self.seed, "request", index), logged.input_tokens)
-        return request(text, logged.input_tokens, max_tokens)
+        return request(text, max_tokens)
 
 
 def read(path: str, prose: Prose, seed: int, *, timed: bool) -> Source:

@@ -59,5 +59,4 @@ def _synthetic(workload: Workload, prose: Prose, seed: int) -> Synthetic:
         length("--output-tokens", workload.output_tokens or "fixed:64"),
         length("--turns", workload.turns),
         prose.text(generator(seed, "prefix"), tokens) if tokens else "",
-        tokens,
     )

@@ -22,7 +22,6 @@ class Synthetic:
     turns: Length
     prefix: str = ""
     """The system prompt that all begin with, before their `input_tokens`."""
-    prefix_tokens: int = 0
 
     def conversation(self, index: int) -> Conversation:
         """Returns the conversation with this number."""
@@ -38,7 +37,6 @@ class Synthetic:
             max_tokens=max_tokens,
             # Later turns' bytes are the same in every run, whatever the server answers.
             reply=self.prose.text(rng, max_tokens) if number < last else None,
-            input_tokens=None if number else self.prefix_tokens + tokens,
         )
 
     def _system(self) -> tuple[Message, ...]:

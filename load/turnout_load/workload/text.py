@@ -18,6 +18,22 @@ FEWEST_WORDS = 64
 ATTEMPTS = 10
 
 
+def load_tokenizer(path: str) -> Any:
+    """Reads a tokenizer.json; raises BadOption without the package, or BadData."""
+    try:
+        from tokenizers import Tokenizer  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        expected = "the package 'tokenizers' beside it: pip install tokenizers"
+        raise BadOption("--tokenizer", path, expected) from error
+    try:
+        tokenizer = Tokenizer.from_file(path)
+    except Exception as error:  # tokenizers raises nothing more exact
+        raise BadData(path, None, f"is no tokenizer.json: {error}") from error
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
 class Prose:
     """Makes texts; with a tokenizer their length is exact, without one it is by `words.WORDS`."""
 
@@ -29,21 +45,8 @@ class Prose:
 
     @classmethod
     def load(cls, path: str | None) -> Self:
-        """Reads a tokenizer.json, or None; raises BadOption without the package, or BadData."""
-        if path is None:
-            return cls()
-        try:
-            from tokenizers import Tokenizer  # noqa: PLC0415 - an optional extra
-        except ImportError as error:
-            expected = "the package 'tokenizers' beside it: pip install tokenizers"
-            raise BadOption("--tokenizer", path, expected) from error
-        try:
-            tokenizer = Tokenizer.from_file(path)
-        except Exception as error:  # tokenizers raises nothing more exact
-            raise BadData(path, None, f"is no tokenizer.json: {error}") from error
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return cls(tokenizer)
+        """Reads a tokenizer.json, or None; raises as `load_tokenizer` does."""
+        return cls(None if path is None else load_tokenizer(path))
 
     def text(self, rng: Random, tokens: int) -> str:
         """Returns a text of this many tokens."""

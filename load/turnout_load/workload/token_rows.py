@@ -34,13 +34,12 @@ class SizedRequests:
     def conversation(self, index: int) -> Conversation:
         """Returns the request with this number; its text differs each time the rows start over."""
         row = self.order[index % len(self.order)]
-        tokens = self.rows.input_tokens[row]
-        text = self.prose.text(generator(self.seed, "request", index), tokens)
-        turn = request(text, tokens, self.rows.output_tokens[row])
+        rng = generator(self.seed, "request", index)
+        text = self.prose.text(rng, self.rows.input_tokens[row])
+        turn = request(text, self.rows.output_tokens[row])
         return Conversation((turn,), *(self.rows.labels[row] if self.rows.labels else ()))
 
 
-def request(text: str, input_tokens: int, output_tokens: int | None) -> Turn:
+def request(text: str, output_tokens: int | None) -> Turn:
     """Returns a single request of one text."""
-    message = {"role": "user", "content": text}
-    return Turn((message,), max_tokens=output_tokens, input_tokens=input_tokens)
+    return Turn(({"role": "user", "content": text},), max_tokens=output_tokens)

@@ -20,8 +20,6 @@ class Turn:
     """The recorded answer: history for later turns in place of the server's own."""
     think_time_s: float = 0.0
     """Wait after the answer before it; 0 for the first."""
-    input_tokens: int | None = None
-    """The prompt's length as the dataset or trace says it."""
 
 
 @dataclass(frozen=True, slots=True)

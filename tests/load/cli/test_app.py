@@ -1,7 +1,6 @@
 """The commands as a user runs them: their files, exit codes and refusals."""
 
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -24,8 +23,11 @@ def run(mock: str, out: Path, *words: object) -> subprocess.CompletedProcess[str
     return command(*said, "--output-tokens", "fixed:4", "--out", out, *words)
 
 
-def schema(name: str = "schema") -> Any:
-    return json.loads(command(name).stdout)
+def keeps_its_schema(path: Path) -> Any:
+    """Returns what a file holds, once it is what `turnout-load schema` says of it."""
+    found = json.loads(path.read_text())
+    jsonschema.validate(found, json.loads(command("schema", path.stem).stdout))
+    return found
 
 
 def test_a_run_leaves_a_result_that_keeps_its_schema(mock: str, tmp_path: Path) -> None:
@@ -37,8 +39,8 @@ def test_a_run_leaves_a_result_that_keeps_its_schema(mock: str, tmp_path: Path) 
         "result.json",
         "summary.md",
     ]
-    result = json.loads((tmp_path / "r/result.json").read_text())
-    jsonschema.validate(result, schema())
+    result = keeps_its_schema(tmp_path / "r/result.json")
+    assert command("schema").stdout == command("schema", "result").stdout
     for metric in ("ttft_ms", "itl_ms", "e2e_ms"):
         assert {"p50", "p90", "p95", "p99", "p99.9"} <= set(result[metric])
     assert result["requests"]["ok"] == 20
@@ -47,6 +49,22 @@ def test_a_run_leaves_a_result_that_keeps_its_schema(mock: str, tmp_path: Path) 
     assert result["cost"]["usd_per_million_output_tokens"] > 2
     assert "| TTFT |" in done.stdout
     assert "TTFT" in (tmp_path / "r/report.html").read_text()
+
+
+def test_usage_is_checked_by_a_tokenizer(mock: str, by_word: str, tmp_path: Path) -> None:
+    done = run(mock, tmp_path, "--tokenizer", by_word, "--input-tokens", "fixed:10")
+    assert (done.returncode, done.stderr) == (0, "")
+    check = keeps_its_schema(tmp_path / "result.json")["usage_check"]
+    assert check["output"] == {
+        "answers": 20,
+        "by_server": 80,
+        "by_tokenizer": 80,
+        "difference_percent": 0,
+        "apart": 0,
+    }
+    assert check["prompt"]["by_tokenizer"] == 200
+    assert "| output | 20 | 80 | 80 | 0.0% | 0 |" in done.stdout
+    assert "<h2>Usage</h2>" in (tmp_path / "report.html").read_text()
 
 
 def test_assertions_decide_the_exit_code(mock: str, tmp_path: Path) -> None:
@@ -93,26 +111,12 @@ def test_what_cannot_be_used_is_refused_in_one_sentence(
     assert done.stdout == ""  # no run was begun
 
 
-def test_an_interrupted_run_writes_what_it_measured(mock: str, tmp_path: Path) -> None:
-    words = ("run", "--url", mock, "--model", "m", "--rate", "50", "--duration", "60")
-    process = subprocess.Popen(
-        [COMMAND, *words, "--out", str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    assert "sent" in process.stdout.readline()  # it tells its first figures
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
-    result = json.loads((tmp_path / "result.json").read_text())
-    assert result["was_stopped"]
-    assert result["requests"]["ok"] > 0
-
-
 def test_a_sweep_finds_the_rate_that_a_slow_enough_slo_allows(mock: str, tmp_path: Path) -> None:
     words = ("sweep", "--url", mock, "--model", "m", "--requests", 10, "--lowest", 20)
     done = command(*words, "--highest", 40, "--slo", "ttft.p50<10s", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "sweep.json").read_text())
-    assert (found["highest_rate"], len(found["points"])) == (40, 2)
+    found = keeps_its_schema(tmp_path / "sweep.json")
+    assert (found["schema_version"], found["highest_rate"], len(found["points"])) == (1, 40, 2)
     sent = [point["result"]["spec"] for point in found["points"]]
     assert [(each["workload"]["arrivals"], each["seed"]) for each in sent] == [
         ("poisson", 0),
@@ -122,29 +126,12 @@ def test_a_sweep_finds_the_rate_that_a_slow_enough_slo_allows(mock: str, tmp_pat
     assert missed.returncode == 1
 
 
-def test_an_interrupted_sweep_writes_what_it_found(mock: str, tmp_path: Path) -> None:
-    words = ("sweep", "--url", mock, "--model", "m", "--duration", "60", "--slo", "ttft.p50<10s")
-    process = subprocess.Popen(
-        [COMMAND, *words, "--lowest", "50", "--out", str(tmp_path)],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert "sent" in process.stdout.readline()
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=30)
-    found = json.loads((tmp_path / "sweep.json").read_text())
-    assert (process.returncode, found["points"], found["highest_rate"]) == (1, [], None)
-    assert found["notes"][0].startswith("stopped while 50/s ran")
-    assert "No rate that was tried" in (tmp_path / "report.html").read_text()
-
-
 def test_a_comparison_sends_both_sides_the_same(mock: str, tmp_path: Path) -> None:
     words = ("compare", "a", "b", "--url", mock, "--requests", 10, "--rate", 50, "--rounds", 2)
     done = command(*words, "--price", "a=1/1", "--price", "b=2/2", "--out", tmp_path)
     assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "comparison.json").read_text())
-    assert found["pairs"] == 20
+    found = keeps_its_schema(tmp_path / "comparison.json")
+    assert (found["schema_version"], found["pairs"]) == (1, 20)
     assert found["share_by_model"] == {"a": [1, 0], "b": [0, 1]}
     [cost] = [each for each in found["metrics"] if each["name"] == "cost.mean"]
     assert cost["difference_percent"] == pytest.approx(100)

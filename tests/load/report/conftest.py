@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from tests.load.made import records_of
 
 from turnout_load.record import Record
 from turnout_load.records import Records
@@ -34,13 +35,6 @@ def request_of(index: int = 0, at: float = 0, **changes: Any) -> Record:
         "model": "small",
     }
     return Record(**values | changes)
-
-
-def records_of(each: Iterable[Record]) -> Records:
-    records = Records()
-    for record in each:
-        records.append(record)
-    return records
 
 
 def distribution_of(p50: float, **changes: Any) -> Distribution:
@@ -160,7 +154,7 @@ def make_request() -> Callable[..., Record]:
 
 @pytest.fixture
 def make_records() -> Callable[[Iterable[Record]], Records]:
-    return records_of
+    return lambda several: records_of(*several)
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from turnout_load.result import (
     ModelUsed,
     PrefixCache,
     Result,
+    TokenCheck,
+    UsageCheck,
 )
 
 Make = Callable[..., Result]
@@ -136,6 +138,18 @@ def test_models_and_errors_have_their_shares(
         ("not told", "99", "100%", "1,089", "150 ms", "\N{EN DASH}", "$0.5000")
     ]
     assert facts.errors(result).rows == [("http 503", "1", "1.0%", "overloaded")]
+
+
+def test_usage_stands_beside_what_the_tokenizer_counts(make_result: Make) -> None:
+    output = TokenCheck(
+        answers=256, by_server=9500, by_tokenizer=10000, difference_percent=-5.0, apart=12
+    )
+    result = make_result(usage_check=UsageCheck(output=output, prompt=None))
+    minus = "\N{MINUS SIGN}"
+    assert facts.usage(result).rows == [
+        ("output", "256", "9,500", "10,000", f"{minus}5.0%", "12"),
+    ]
+    assert facts.usage(make_result()).rows == []
 
 
 def test_a_bottleneck_and_an_early_stop_come_before_the_notes(make_result: Make) -> None:

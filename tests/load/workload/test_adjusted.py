@@ -7,7 +7,7 @@ from turnout_load.workload.lengths import amount, length
 from turnout_load.workload.mix import mix
 from turnout_load.workload.work import Conversation, Turn
 
-TURN = Turn(({"role": "user", "content": "Hello"},), max_tokens=10, reply="Hi", input_tokens=1)
+TURN = Turn(({"role": "user", "content": "Hello"},), max_tokens=10, reply="Hi")
 THREE_TURNS = Conversation((TURN, TURN, TURN), "search", 4, {"temperature": 0})
 
 

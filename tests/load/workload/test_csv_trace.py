@@ -23,9 +23,9 @@ def azure(path: str) -> Source:
     return read(path, AZURE, Prose(), 1)
 
 
-def lengths(source: Source) -> list[tuple[int | None, int | None]]:
+def lengths(source: Source) -> list[tuple[int, int | None]]:
     turns = [source.dataset.conversation(i).turns[0] for i in range(source.size or 0)]
-    return [(turn.input_tokens, turn.max_tokens) for turn in turns]
+    return [(len(turn.messages[0]["content"].split()), turn.max_tokens) for turn in turns]
 
 
 def test_azure_times_keep_their_seven_decimals(write: Callable[..., str]) -> None:

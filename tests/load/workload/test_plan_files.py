@@ -125,8 +125,8 @@ def test_a_log_is_told_from_chats(write: Callable[..., str]) -> None:
     path = write("log.jsonl", '{"t_s": 3, "input_tokens": 30}', '{"t_s": 1, "input_tokens": 40}')
     built = build(Workload(dataset=path, rate=10), 1, None, 3)
     assert seconds(built) == [0, 0.1, 0.2]
-    turns = [one.conversation.turns[0].input_tokens for one in built.plan.planned(0, 1)]
-    assert turns == [30, 40, 30]
+    turns = [one.conversation.turns[0] for one in built.plan.planned(0, 1)]
+    assert [len(turn.messages[0]["content"].split()) for turn in turns] == [30, 40, 30]
 
 
 def test_lines_that_were_left_out_are_told(write: Callable[..., str]) -> None:
