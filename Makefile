@@ -13,7 +13,8 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .PHONY: help setup up down status test test-fast check format lock docs results clean bench bench-client \
-  bench-peers bench-replay bench-gateway-path bench-abort bench-transformers bench-sweep bench-routing
+  bench-peers bench-replay bench-gateway-path bench-abort bench-transformers bench-sweep bench-routing \
+  bench-priority bench-real-engine bench-gateway bench-dispatch bench-failover
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -72,7 +73,7 @@ TRACE   ?= AzureLLMInferenceTrace_conv.csv
 PEERS   ?= .peers
 WEIGHTS ?= $(firstword $(wildcard $(HOME)/.cache/turnout/models/smollm2*))
 
-bench: bench-client bench-peers bench-gateway-path bench-abort bench-transformers bench-sweep bench-routing results ## All benchmarks that need no file of yours (after make up)
+bench: bench-client bench-peers bench-gateway-path bench-abort bench-transformers bench-sweep bench-routing bench-priority bench-real-engine results ## All benchmarks that need no file of yours (after make up)
 
 bench-client: setup ## The load tool's own rate, memory and size
 	@$(BIN)/python -m turnout_load.bench.client_limits --out $(RESULTS)/load-client.json
@@ -82,6 +83,10 @@ bench-peers: setup ## The load tool beside aiperf and guidellm (PEERS= folder fo
 
 bench-replay: setup ## An hour of Azure's trace in a minute, against the mock (TRACE= the CSV)
 	@$(BIN)/python -m turnout_load.bench.replay --trace $(TRACE) --out $(RESULTS)/load-replay.json
+
+bench-gateway: setup ## Turnout's gateway beside other gateways (PEERS= folder, OUT= the goals' figures)
+	@$(BIN)/python -m turnout_load.bench.gateway --venvs $(PEERS) --out $(RESULTS)/gateway.json \
+	  $(if $(OUT),--figures $(OUT))
 
 bench-gateway-path: setup ## What the gateway adds, direct path against handle path (after make up)
 	@$(STATUS) $(BIN)/python -m turnout_load.bench.gateway_path --status - --out $(RESULTS)/gateway-path.json
@@ -98,6 +103,19 @@ bench-sweep: setup ## The knee of the local deployment (after make up)
 
 bench-routing: setup ## Always large against auto (after make up)
 	@$(BIN)/python -m turnout_load.bench.routing --url $(GATEWAY) --out $(RESULTS)/routing.json
+
+bench-priority: setup ## First come first served against priority, on an engine of its own (WEIGHTS=)
+	@$(BIN)/python -m turnout_load.bench.priority --weights "$(WEIGHTS)" --out $(RESULTS)/priority.json
+
+bench-real-engine: setup ## The load tools beside an engine that measures itself (WEIGHTS=, PEERS=)
+	@$(BIN)/python -m turnout_load.bench.real_engine --weights "$(WEIGHTS)" --venvs $(PEERS) \
+	  --out $(RESULTS)/real-engine.json
+
+bench-dispatch: setup ## The gateway's choice of replicas beside the usual ones, on echo replicas of unequal speed
+	@$(BIN)/python -m turnout_load.bench.dispatch --out $(RESULTS)/dispatch.json
+
+bench-failover: setup ## Replicas killed amid their streams: echoes, and real ones where two float32 replicas run
+	@$(BIN)/python -m turnout_load.bench.failover --turnout $(BIN)/turnout --out $(RESULTS)/failover.json
 
 results: setup ## Generate the page of all results
 	@$(BIN)/python -m turnout_load.bench.outcome $(RESULTS) > $(RESULTS)/README.md

@@ -11,6 +11,7 @@ import ray
 
 from turnout.config.model_args import ModelArgs
 from turnout_deployments.asgi_call import Answer, call
+from turnout_deployments.engine_stats import EngineStats
 from turnout_deployments.http_port import HttpPort, listen
 
 
@@ -30,6 +31,7 @@ class EngineReplica:
         from turnout.models.fetch import ensure_model  # noqa: PLC0415
         from turnout_deployments.model import llm_config  # noqa: PLC0415 - cycle
 
+        self._stats = EngineStats()
         self._args = ModelArgs.model_validate(args)
         self._market = market
         source = await asyncio.to_thread(ensure_model, self._args.sources)
@@ -62,6 +64,10 @@ class EngineReplica:
             "market": self._market,
             "context_window": self._args.context_window,
         }
+
+    def record_routing_stats(self) -> dict[str, Any]:
+        """Tells every handle of this pool how busy the engine is (Serve's own hook)."""
+        return self._stats.read()
 
     async def check_health(self) -> None:
         """Raises when the engine is dead or its port closed; Serve then replaces the replica."""

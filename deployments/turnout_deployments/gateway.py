@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
 from prometheus_client.metrics_core import Metric
 from ray import serve
 from ray.serve.deployment import Application
+from ray.serve.handle import DeploymentHandle
 
 from turnout.config.settings import GatewaySettings
 from turnout.gateway.app import Gateway
-from turnout.gateway.dispatch import Difficulty
 from turnout.gateway.metrics import GatewayMetrics
 from turnout.gateway.transport import DirectTransport
+from turnout_deployments import admin
+from turnout_deployments.governance import Keeper
 from turnout_deployments.handle_transport import HandleTransport, PreferDirect
 from turnout_deployments.replica_table import HandleTable
+
+if TYPE_CHECKING:
+    from turnout.gateway.judge import Judge
 
 NAME = "Gateway"
 
@@ -32,28 +37,39 @@ def build(args: dict[str, Any]) -> Application:
         max_ongoing_requests=1000,
         ray_actor_options={"num_cpus": 0.1},
         health_check_period_s=5,
+        # The gateway logs its own decisions; Serve's line a request would cost as much again.
+        logging_config={"enable_access_log": False},
     )
-    application: Application = deployment.bind()
+    application: Application = deployment.bind(admin.bind())
     return application
 
 
 class GatewayReplica:
     """One gateway process: reads replicas from handles, answers what `Gateway` answers."""
 
-    async def __init__(self) -> None:  # type: ignore[misc]  # Serve awaits it
-        """Opens nothing yet: `reconfigure` brings the settings before the first request."""
+    async def __init__(  # type: ignore[misc]  # Serve awaits it
+        self, _admin: DeploymentHandle[Any]
+    ) -> None:
+        """Takes nothing yet: `reconfigure` brings the settings before the first request.
+
+        The admin API is a deployment of this application because it is bound here.
+        """
         context = ray.get_runtime_context()
         self._table = HandleTable(context.get_node_id())
+        self._table.start()
         self._settings: GatewaySettings | None = None
-        self._difficulty: Difficulty = _no_router
+        self._judge: Judge | None = None
         self._replica_id = serve.get_replica_context().replica_id.unique_id
         self._app_name = serve.get_replica_context().app_name
         self._transport = PreferDirect(DirectTransport(), HandleTransport(self._table.handle))
+        self._keeper = Keeper(self._replica_id)
+        metrics = GatewayMetrics()
+        metrics.registry.register(self._keeper.ledger)
         # Serve gives every request an id and answers with it.
         self._gateway = Gateway(
             self._table,
             self._transport,
-            GatewayMetrics(),
+            metrics,
             self._all_metrics,
             sends_request_id=False,
         )
@@ -67,11 +83,26 @@ class GatewayReplica:
         settings = GatewaySettings.model_validate(user_config)
         before = self._settings.router if self._settings else None
         if settings.router and (before is None or before.encoder != settings.router.encoder):
-            self._difficulty = await asyncio.to_thread(_load_router, settings.router.encoder)
+            self._judge = await asyncio.to_thread(_load_judge, settings.router.encoder)
+        governance = await self._keeper.governance(settings)
         self._settings = settings
         self._transport.configure(settings)
         self._table.configure(settings.models)
-        self._gateway.configure(settings, self._difficulty)
+        self._gateway.govern(governance)
+        judge = self._judge
+        if judge is None:
+            self._gateway.configure(settings, _no_router)
+        else:
+            self._gateway.configure(settings, judge.difficulty, judge.output_tokens)
+
+    async def models(self) -> dict[str, Any]:
+        """Returns the models of the settings, for the admin API's account of capacity."""
+        models = self._settings.models if self._settings else {}
+        return {name: model.model_dump() for name, model in models.items()}
+
+    async def __del__(self) -> None:
+        """Leaves nothing unwritten (Serve awaits it when the replica ends)."""
+        await self._keeper.close()
 
     async def metric_families(self) -> list[Metric]:
         """Returns this replica's own metrics."""
@@ -83,11 +114,11 @@ class GatewayReplica:
         return await peers.broadcast("metric_families").results_async()
 
 
-def _load_router(encoder: str) -> Difficulty:
-    from turnout_router.router import Router  # noqa: PLC0415 - reads the token table
+def _load_judge(encoder: str) -> Judge:
+    from turnout.gateway.judge import Judge  # noqa: PLC0415 - numpy and the token table
+    from turnout_router.router import Router  # noqa: PLC0415
 
-    router: Difficulty = Router.load(encoder).difficulty
-    return router
+    return Judge(Router.load(encoder))
 
 
 def _no_router(_text: str) -> float:

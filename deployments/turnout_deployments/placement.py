@@ -10,6 +10,9 @@ from turnout.config.settings import Market
 MAX_ONGOING_REQUESTS = 256
 """What one replica takes over the handle path; a `deployments` entry may say otherwise."""
 
+ROUTING_STATS_PERIOD_S = 1.0
+"""How often Serve asks an engine how busy it is (`EngineReplica.record_routing_stats`)."""
+
 Bundle = dict[str, float]
 
 
@@ -42,6 +45,7 @@ def deployment_options(args: ModelArgs, market: Market) -> dict[str, Any]:
         },
         # Requests reach a replica on its own port, past Serve: vLLM's scheduler is the queue.
         "max_ongoing_requests": MAX_ONGOING_REQUESTS,
+        "request_router_config": {"request_routing_stats_period_s": ROUTING_STATS_PERIOD_S},
         "health_check_period_s": 2,
         "health_check_timeout_s": 30,
         "graceful_shutdown_timeout_s": 20,

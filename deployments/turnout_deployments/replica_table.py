@@ -1,24 +1,39 @@
-"""The ready replicas behind Serve handles: where the gateway reads Ray's private API.
+"""The replicas behind Serve handles: where the gateway reads Ray's private API.
 
 A handle's router keeps the deployment's running replicas, pushed by the Serve controller, with
-what each told of itself when it became ready (`record_replica_metadata`). Ray has no public call
-for that list. tests/deployments checks the attributes used here against the pinned version.
+what each told of itself when it became ready (`record_replica_metadata`) and tells every second
+(`record_routing_stats`). Ray has no public call for that list, nor for the nodes being drained.
+tests/deployments checks the attributes used here against the pinned version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
+import ray
 from ray import serve
+from ray._raylet import GcsClient
+from ray.exceptions import RayError
 from ray.serve.handle import DeploymentHandle
 
 from turnout.config.settings import ModelSettings
 from turnout.errors import TurnoutError
-from turnout.gateway.replicas import Replica
+from turnout.gateway.replicas import EngineLoad, Replica
 
+log = logging.getLogger(__name__)
 RAY_VERSION = "2.60.0"
+DRAIN_WATCH_PERIOD_S = 0.5
+DRAIN_ANSWER_S = 5.0
+MOST_SEEN = 4096
+"""Replicas remembered, gone ones included, before all are read anew."""
+Draining = Callable[[], frozenset[str]]
+"""Tells the ids of the nodes being drained."""
+_LOAD_FIELDS = {field.name for field in fields(EngineLoad)}
 
 
 class UnknownRayVersion(TurnoutError):
@@ -49,22 +64,43 @@ class HandleTable:
         self._node_id = node_id
         self._models: Mapping[str, ModelSettings] = {}
         self._handles: dict[tuple[str, str], DeploymentHandle[Any]] = {}
+        self._seen: dict[tuple[str, str], _Seen] = {}
+        self._draining: frozenset[str] = frozenset()
+        self._watch: asyncio.Task[None] | None = None
+
+    def start(self, draining: Draining | None = None) -> None:
+        """Begins to watch for nodes being drained, on the running event loop."""
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._watch_drains(draining or draining_nodes()))
 
     def configure(self, models: Mapping[str, ModelSettings]) -> None:
         """Takes the models whose pools are looked up from now on."""
         self._models = models
+        self._seen.clear()
         for name, model in models.items():
             for market in model.pools:
                 self.handle(name, market)
 
     def replicas(self, model: str) -> Sequence[Replica]:
         """Returns the ready replicas of a model; none of one not deployed yet or taken out."""
+        return [replica for replica in self.known(model) if not replica.is_draining]
+
+    def known(self, model: str) -> Sequence[Replica]:
+        """Returns the ready replicas of a model and those that drain with their nodes."""
         settings = self._models.get(model)
         return [
             self._replica(model, market, info)
             for market in (settings.pools if settings else ())
             for info in running(self.handle(model, market))
         ]
+
+    async def _watch_drains(self, draining: Draining) -> None:
+        while True:
+            try:
+                self._draining = await asyncio.to_thread(draining)
+            except RayError as error:  # the head node is away: keep what is known
+                log.warning("drains_unknown", extra={"error": type(error).__name__})
+            await asyncio.sleep(DRAIN_WATCH_PERIOD_S)
 
     def handle(self, model: str, market: str) -> DeploymentHandle[Any]:
         """Returns the pool's handle, opened at the first call; its application may come later."""
@@ -77,12 +113,47 @@ class HandleTable:
         return self._handles[key]
 
     def _replica(self, model: str, market: str, info: Any) -> Replica:
+        """Returns the same object until something changes: this runs for every request."""
+        is_draining = info.node_id in self._draining
+        key = model, info.actor_name
+        seen = self._seen.get(key)
+        if seen is None or seen.info is not info or seen.replica.is_draining != is_draining:
+            seen = _Seen(info, self._read(model, market, info, is_draining))
+            if len(self._seen) >= MOST_SEEN:
+                self._seen.clear()
+            self._seen[key] = seen
+        return seen.replica
+
+    def _read(self, model: str, market: str, info: Any, is_draining: bool) -> Replica:
         told = info.replica_metadata
         address = told.get("address")
         if address and "//127.0.0.1:" in address and info.node_id != self._node_id:
             address = None  # listens for its own node only: reach it through the handle
-        replica_id = info.replica_id.to_full_id_str()
-        return Replica(replica_id, model, market, address, told.get("context_window", 0))
+        return Replica(
+            info.replica_id.to_full_id_str(),
+            model,
+            market,
+            address,
+            told.get("context_window", 0),
+            is_draining,
+            load_of(info.routing_stats),
+        )
+
+
+class _Seen(NamedTuple):
+    info: Any
+    replica: Replica
+
+
+def load_of(stats: Mapping[str, Any]) -> EngineLoad | None:
+    """Returns what `record_routing_stats` told; None before the first time."""
+    return EngineLoad(**stats) if stats.keys() == _LOAD_FIELDS else None
+
+
+def draining_nodes() -> Draining:
+    """Returns a call that asks the head node; it blocks for a round trip, or raises `RayError`."""
+    client = GcsClient(address=ray.get_runtime_context().gcs_address)
+    return lambda: frozenset(client.get_draining_nodes(timeout=DRAIN_ANSWER_S))
 
 
 def running(handle: DeploymentHandle[Any]) -> list[Any]:

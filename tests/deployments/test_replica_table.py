@@ -1,5 +1,6 @@
 """The private attributes of Ray that the replica table reads still exist in the pinned version."""
 
+import asyncio
 import dataclasses
 import inspect
 from pathlib import Path
@@ -8,15 +9,32 @@ from typing import Any
 
 import pytest
 import ray
+from ray._raylet import InnerGcsClient
+from ray.exceptions import RpcError
 from ray.serve._private import router as ray_router
 from ray.serve._private.common import ReplicaID, RunningReplicaInfo
+from ray.serve._private.constants import REQUEST_ROUTING_STATS_METHOD
 from ray.serve._private.request_router.replica_wrapper import RunningReplica
 from ray.serve._private.request_router.request_router import RequestRouter
+from ray.serve.config import RequestRouterConfig
 from ray.serve.handle import DeploymentHandle
 
+from turnout.config.model_args import ModelArgs
 from turnout.config.settings import ModelSettings
+from turnout.gateway.replicas import EngineLoad
 from turnout_deployments import replica_table
+from turnout_deployments.engine import EngineReplica
+from turnout_deployments.placement import deployment_options
 from turnout_deployments.replica_table import HandleTable, UnknownRayVersion, running
+
+MODEL = {
+    "model": "m",
+    "sources": ["hf://org/m"],
+    "context_window": 1024,
+    "resources": {"CPU": 1},
+    "accelerator": "cpu",
+    "pools": {"reserved": {}},
+}
 
 
 def test_ray_still_has_what_the_table_reads() -> None:
@@ -29,12 +47,21 @@ def test_ray_still_has_what_the_table_reads() -> None:
     assert "self._replica_info" in inspect.getsource(RunningReplica)
     assert callable(DeploymentHandle._init)
     fields = {field.name for field in dataclasses.fields(RunningReplicaInfo)}
-    assert {"replica_id", "node_id", "replica_metadata"} <= fields
+    assert {"replica_id", "node_id", "actor_name", "replica_metadata", "routing_stats"} <= fields
     assert callable(ReplicaID.to_full_id_str)
+
+
+def test_ray_still_tells_which_nodes_are_drained() -> None:
+    assert callable(InnerGcsClient.get_draining_nodes)  # which `GcsClient` hands calls on to
 
 
 def test_ray_still_has_the_hooks_that_engines_use() -> None:
     """By text: importing them would import vLLM."""
+    assert REQUEST_ROUTING_STATS_METHOD == "record_routing_stats"
+    assert callable(EngineReplica.record_routing_stats)
+    options = deployment_options(ModelArgs.model_validate(MODEL), "reserved")
+    config = RequestRouterConfig(**options["request_router_config"])
+    assert config.request_routing_stats_period_s == 1.0
     ray_llm = Path(ray.__file__).parent / "llm/_internal"
     server = (ray_llm / "serve/core/server/llm_server.py").read_text()
     for hook in ("async def _start_engine(self)", "def sync_init(", "await self.engine.start()"):
@@ -61,10 +88,23 @@ class FakeHandle:
         self._router = SimpleNamespace(_asyncio_router=inner)
 
 
-def info(node: str, address: str) -> Any:
+def info(node: str, address: str = "http://127.0.0.1:5", **stats: Any) -> Any:
     metadata = {"address": address, "context_window": 99}
     name = SimpleNamespace(to_full_id_str=lambda: "app#pool#1")
-    return SimpleNamespace(replica_id=name, node_id=node, replica_metadata=metadata)
+    return SimpleNamespace(
+        replica_id=name,
+        actor_name="actor",
+        node_id=node,
+        replica_metadata=metadata,
+        routing_stats=stats,
+    )
+
+
+def table_of(*infos: Any) -> HandleTable:
+    table = HandleTable("here")
+    table._handles[("app", "reserved")] = FakeHandle(*infos)  # type: ignore[assignment]
+    table.configure({"m": ModelSettings(application="app", tier="small", pools=("reserved",))})
+    return table
 
 
 @pytest.mark.parametrize(
@@ -78,10 +118,7 @@ def info(node: str, address: str) -> Any:
 def test_a_loopback_address_of_another_node_is_not_used(
     node: str, address: str, reached: str | None
 ) -> None:
-    table = HandleTable("here")
-    table._handles[("app", "reserved")] = FakeHandle(info(node, address))  # type: ignore[assignment]
-    model = ModelSettings(application="app", tier="small", pools=("reserved",))
-    table.configure({"m": model})
+    table = table_of(info(node, address))
     (replica,) = table.replicas("m")
     assert (replica.address, replica.context_window, replica.id) == (reached, 99, "app#pool#1")
 
@@ -90,3 +127,52 @@ def test_a_router_that_has_not_heard_yet_has_no_replicas() -> None:
     handle = FakeHandle()
     handle._router._asyncio_router._request_router = None
     assert running(handle) == []  # type: ignore[arg-type]
+
+
+def test_what_an_engine_tells_is_its_load_and_nothing_before_it_has_told() -> None:
+    told = {"waiting": 2, "running": 3, "kv_usage": 0.5, "ttft_s": 0.1, "itl_s": None}
+    (replica,) = table_of(info("here", **told)).replicas("m")
+    assert replica.load == EngineLoad(2, 3, 0.5, 0.1, None)
+    (silent,) = table_of(info("here")).replicas("m")
+    assert silent.load is None
+    (of_another_version,) = table_of(info("here", queue=7)).replicas("m")
+    assert of_another_version.load is None
+
+
+def test_a_replica_is_read_once_until_something_changes() -> None:
+    table = table_of(info("here", waiting=1))
+    (before,) = table.replicas("m")
+    assert table.replicas("m")[0] is before
+    table._handles[("app", "reserved")] = FakeHandle(info("here", waiting=2))  # type: ignore[assignment]
+    assert table.replicas("m")[0] is not before
+
+
+async def test_replicas_of_a_node_being_drained_are_not_ready() -> None:
+    table = table_of(info("there", "http://10.1.2.3:5"))
+    assert [each.is_draining for each in table.known("m")] == [False]
+    table.start(lambda: frozenset({"there"}))
+    async with asyncio.timeout(30):
+        while table.replicas("m"):
+            await asyncio.sleep(0.01)
+    assert [each.is_draining for each in table.known("m")] == [True]
+
+
+async def test_drains_stay_as_known_while_the_head_node_is_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = 0
+
+    def away() -> frozenset[str]:
+        nonlocal asked
+        asked += 1
+        if asked > 1:
+            raise RpcError("unavailable")
+        return frozenset({"there"})
+
+    monkeypatch.setattr(replica_table, "DRAIN_WATCH_PERIOD_S", 0.0)
+    table = table_of(info("there", "http://10.1.2.3:5"))
+    table.start(away)
+    async with asyncio.timeout(30):
+        while asked < 4:
+            await asyncio.sleep(0.01)
+    assert [each.is_draining for each in table.known("m")] == [True]

@@ -2,12 +2,14 @@
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from turnout.cluster.run_dir import Run, RunDir
 
 REPOSITORY = Path(__file__).parents[2]
 TURNOUT = Path(sys.executable).with_name("turnout")
-HTTP_PORT, DASHBOARD_PORT = 8123, 8266
+HTTP_PORT, DASHBOARD_PORT, ADMIN_PORT = 8123, 8266, 8124
 START_TIMEOUT_S = 900
 SMALL_WINDOW = 512
 
@@ -55,6 +57,20 @@ class System:
     def url(self) -> str:
         """The gateway's base URL."""
         return f"http://127.0.0.1:{HTTP_PORT}"
+
+    @cached_property
+    def key(self) -> str:
+        """The key that `turnout up` made and printed."""
+        found = re.search(r"export TURNOUT_KEY=(sk-\S+)", self.up_output)
+        assert found, self.up_output
+        return found[1]
+
+    @cached_property
+    def http(self) -> httpx.Client:
+        """A client that sends the key."""
+        no_reuse = httpx.Limits(max_keepalive_connections=0)
+        headers = {"authorization": f"Bearer {self.key}"}
+        return httpx.Client(headers=headers, limits=no_reuse, trust_env=False)
 
     def settings(self) -> dict[str, Any]:
         """Returns the config file, to be changed and written again."""
@@ -116,6 +132,9 @@ def system() -> Iterator[System]:
     folder = Path(tempfile.mkdtemp(prefix="t-", dir="/tmp"))  # short: sockets lie below it
     settings = yaml.safe_load((REPOSITORY / "deployments/local.yaml").read_text())
     settings["http_options"]["port"] = HTTP_PORT
+    settings["applications"][0]["deployments"].append(
+        {"name": "Admin", "user_config": {"port": ADMIN_PORT}}
+    )
     # So that a prompt beyond it is one that a CPU reads within seconds.
     settings["applications"][1]["args"]["context_window"] = SMALL_WINDOW
     for application in settings["applications"][1:]:
@@ -127,6 +146,7 @@ def system() -> Iterator[System]:
         **os.environ,
         "TURNOUT_RUN_DIR": str(folder / "r"),
         "TURNOUT_DASHBOARD_PORT": str(DASHBOARD_PORT),
+        "TURNOUT_STATE_DIR": str(folder / "s"),
     }
     started = System(folder / "config.yaml", environment, RunDir(folder / "r"))
     started.write(settings)
@@ -141,4 +161,6 @@ def system() -> Iterator[System]:
 @pytest.fixture(scope="session")
 def client(system: System) -> openai.OpenAI:
     """The openai client, pointed at the gateway, without retries of its own."""
-    return openai.OpenAI(base_url=f"{system.url}/v1", api_key="unused", max_retries=0, timeout=300)
+    return openai.OpenAI(
+        base_url=f"{system.url}/v1", api_key=system.key, max_retries=0, timeout=300
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
@@ -151,6 +152,7 @@ def test_the_npm_client_works(system: System, tmp_path: Path) -> None:
     done = subprocess.run(
         ["node", "ask.mjs", f"{system.url}/v1"],
         cwd=tmp_path,
+        env={**os.environ, "OPENAI_API_KEY": system.key},
         capture_output=True,
         text=True,
         timeout=120,

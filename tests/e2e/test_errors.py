@@ -16,7 +16,7 @@ HI = [{"role": "user", "content": "hi"}]
 
 def post(system: System, body: Any, path: str = CHAT) -> httpx.Response:
     content = body if isinstance(body, bytes) else None
-    return httpx.post(
+    return system.http.post(
         system.url + path, content=content, json=None if content else body, timeout=120
     )
 
@@ -86,8 +86,8 @@ def test_every_answer_says_who_what_and_how_long(system: System) -> None:
     for answer in (
         post(system, {"model": "small", "messages": HI, "max_tokens": 1}),
         post(system, {"model": "nobody", "messages": HI}),
-        httpx.get(system.url + "/nowhere"),
-        httpx.get(system.url + "/v1/models"),
+        system.http.get(system.url + "/nowhere"),
+        system.http.get(system.url + "/v1/models"),
     ):
         for name in ("x-request-id", "x-turnout-model", "x-turnout-decision", "server-timing"):
             assert answer.headers.get(name), (answer.url, name)
@@ -95,5 +95,5 @@ def test_every_answer_says_who_what_and_how_long(system: System) -> None:
 
 
 def test_a_given_request_id_comes_back(system: System) -> None:
-    answer = httpx.get(system.url + "/v1/models", headers={"x-request-id": "mine-1"})
+    answer = system.http.get(system.url + "/v1/models", headers={"x-request-id": "mine-1"})
     assert answer.headers["x-request-id"] == "mine-1"

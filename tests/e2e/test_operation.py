@@ -32,7 +32,7 @@ def within(seconds: float, holds: Callable[[], bool]) -> bool:
 
 def metric(system: System, name: str, **labels: str) -> float:
     """Returns a metric's value summed over the gateways."""
-    page = httpx.get(f"{system.url}/metrics", timeout=10).text
+    page = system.http.get(f"{system.url}/metrics", timeout=10).text
     return sum(
         sample.value
         for family in text_string_to_metric_families(page)
@@ -49,7 +49,9 @@ def test_up_tells_its_steps_and_how_to_ask(system: System) -> None:
 def test_a_client_that_leaves_a_stream_stops_the_engine(system: System) -> None:
     assert system.running_requests("large") == 0
     body = {"model": "large", "messages": LONG, "max_tokens": 2000, "stream": True}
-    with httpx.stream("POST", f"{system.url}/v1/chat/completions", json=body, timeout=60) as answer:
+    with system.http.stream(
+        "POST", f"{system.url}/v1/chat/completions", json=body, timeout=60
+    ) as answer:
         lines = answer.iter_lines()  # kept: dropping it would close the connection
         next(lines)
         assert system.running_requests("large") == 1
@@ -62,7 +64,7 @@ def test_a_client_that_gives_up_waiting_stops_the_engine(system: System) -> None
     assert system.running_requests("large") == 0
     body = {"model": "large", "messages": LONG, "max_tokens": 2000}
     try:
-        httpx.post(f"{system.url}/v1/chat/completions", json=body, timeout=5)
+        system.http.post(f"{system.url}/v1/chat/completions", json=body, timeout=5)
     except httpx.ReadTimeout:
         pass
     else:
@@ -107,7 +109,7 @@ def test_a_second_gateway_replica_is_on_the_same_metrics_page(system: System) ->
     system.command("turnout", "up", str(system.config))
 
     def gateways() -> set[str]:
-        page = httpx.get(f"{system.url}/metrics", timeout=10).text
+        page = system.http.get(f"{system.url}/metrics", timeout=10).text
         families = text_string_to_metric_families(page)
         return {sample.labels.get("gateway", "") for f in families for sample in f.samples}
 
@@ -115,7 +117,7 @@ def test_a_second_gateway_replica_is_on_the_same_metrics_page(system: System) ->
     before = metric(system, "turnout_requests_total", endpoint="completions", status="200")
     for _ in range(8):  # whichever replica answers, and whichever replica is asked for the page
         body = {"model": "small", "prompt": "a", "max_tokens": 1}
-        httpx.post(f"{system.url}/v1/completions", json=body, timeout=60).raise_for_status()
+        system.http.post(f"{system.url}/v1/completions", json=body, timeout=60).raise_for_status()
     for _ in range(4):
         after = metric(system, "turnout_requests_total", endpoint="completions", status="200")
         assert after == before + 8
@@ -148,7 +150,9 @@ def test_changes_that_are_not_the_engines_own_restart_no_engine(system: System) 
     answers_so_far: list[httpx.Response] = []
 
     def is_refused() -> bool:
-        answers_so_far.append(httpx.post(f"{system.url}/v1/completions", json=refused, timeout=30))
+        answers_so_far.append(
+            system.http.post(f"{system.url}/v1/completions", json=refused, timeout=30)
+        )
         return answers_so_far[-1].status_code == 503
 
     assert within(30, is_refused)
@@ -181,7 +185,9 @@ def test_the_handle_path_answers_streams_and_aborts_as_the_direct_one(
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == direct
     assert client.chat.completions.create(**ask).choices[0].message.content == direct
     body = {"model": "small", "messages": LONG, "max_tokens": 400, "stream": True}
-    with httpx.stream("POST", f"{system.url}/v1/chat/completions", json=body, timeout=60) as answer:
+    with system.http.stream(
+        "POST", f"{system.url}/v1/chat/completions", json=body, timeout=60
+    ) as answer:
         lines = answer.iter_lines()  # kept: dropping it would close the connection
         next(lines)
         assert system.running_requests("small") == 1
@@ -193,7 +199,7 @@ def test_the_handle_path_answers_streams_and_aborts_as_the_direct_one(
 
 def _window(system: System, model: str) -> int | None:
     """Returns a model's window as the gateway lists it; None until a replica of it is ready."""
-    listed = httpx.get(f"{system.url}/v1/models", timeout=10).json()["data"]
+    listed = system.http.get(f"{system.url}/v1/models", timeout=10).json()["data"]
     windows = {entry["id"]: entry["context_window"] for entry in listed}
     window: int | None = windows.get(model)
     return window
@@ -213,6 +219,6 @@ def _greedy(system: System, model: str) -> Any:
         "max_tokens": 32,
         "temperature": 0,
     }
-    answer = httpx.post(f"{system.url}/v1/chat/completions", json=body, timeout=300)
+    answer = system.http.post(f"{system.url}/v1/chat/completions", json=body, timeout=300)
     assert answer.status_code == 200, answer.text
     return answer.json()["choices"][0]["message"]["content"]

@@ -20,7 +20,7 @@ HARD = (
 
 def ask(system: System, **fields: Any) -> httpx.Response:
     body = {"model": "auto", "max_tokens": 1, **fields}
-    answer = httpx.post(f"{system.url}/v1/chat/completions", json=body, timeout=300)
+    answer = system.http.post(f"{system.url}/v1/chat/completions", json=body, timeout=300)
     assert answer.status_code == 200, answer.text
     assert answer.json()["model"] == answer.headers["x-turnout-model"]
     return answer
@@ -59,10 +59,10 @@ def test_a_need_that_small_lacks_goes_to_large(system: System) -> None:
 
 
 def test_the_models_page_lists_auto_models_and_aliases(system: System) -> None:
-    listed = httpx.get(f"{system.url}/v1/models").json()["data"]
+    listed = system.http.get(f"{system.url}/v1/models").json()["data"]
     windows = {entry["id"]: entry["context_window"] for entry in listed}
     assert windows == {"auto": None, "small": 512, "large": 8192, "coder": 8192}
-    one = httpx.get(f"{system.url}/v1/models/coder").json()
+    one = system.http.get(f"{system.url}/v1/models/coder").json()
     assert one["id"] == "coder"
 
 

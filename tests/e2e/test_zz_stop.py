@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import httpx
-
 from turnout.cluster.processes import holder_of, processes_of
 
 if TYPE_CHECKING:
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
 
 def test_down_cleans_up_after_a_head_that_was_killed(system: System) -> None:
     run = system.run
-    assert httpx.get(f"{system.url}/healthz", timeout=10).status_code == 200
+    assert system.http.get(f"{system.url}/healthz", timeout=10).status_code == 200
     for process in processes_of(run.id):
         if process.name() in ("gcs_server", "raylet") or "ServeController" in process.name():
             process.kill()

@@ -34,6 +34,16 @@ class Caller:
     key_limits: Limits = Limits()
     team_limits: Limits = Limits()
 
+    @property
+    def is_metered(self) -> bool:
+        """Whether tokens or dollars are counted before a request runs."""
+        bounds = (self.key_limits, self.team_limits)
+        return any(
+            bound is not None
+            for limits in bounds
+            for bound in (limits.tokens_per_minute, limits.usd_per_day, limits.usd_per_month)
+        )
+
     def may_use(self, model: str) -> bool:
         """Tells whether a model's answers may go to this caller."""
         return self.models is None or model in self.models
@@ -48,6 +58,8 @@ class Denied:
     """Why a request's key was not taken; never repeats the key."""
 
     because: str
+    is_temporary: bool = False
+    """Whether the same key may be taken a moment later: nobody could tell now."""
 
 
 class Access(Protocol):

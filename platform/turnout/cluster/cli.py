@@ -26,14 +26,17 @@ def up_command(
     timeout_s: Annotated[float, typer.Option(help="Longest wait for the engines.")] = 900,
 ) -> None:
     """Start the deployment of CONFIG on this machine, or change the running one to it."""
-    from turnout.cluster.up import up  # noqa: PLC0415 - keeps `--help` fast
+    from turnout.cluster.first_key import first_key  # noqa: PLC0415 - keeps `--help` fast
+    from turnout.cluster.up import up  # noqa: PLC0415
+    from turnout.config.load import load  # noqa: PLC0415
 
     console = Console(highlight=False)
     progress = Progress(console)
     run_dir = RunDir()
     with progress.step("up"):
         run = up(config, run_dir, progress, timeout_s)
-    console.print(ready_text(run, run_dir), markup=False, soft_wrap=True)
+    key = first_key(run_dir) if load(config).settings.keys == "required" else None
+    console.print(ready_text(run, run_dir, key), markup=False, soft_wrap=True)
 
 
 def down_command() -> None:

@@ -3,19 +3,27 @@
 from turnout.cluster.run_dir import Run, RunDir
 from turnout.cluster.serve_api import ApplicationStatus
 
+_KEY_MADE = """Your key, shown this once:
+
+  export TURNOUT_KEY={key}
+"""
+_KEY_KNOWN = "Keys were made before; `turnout keys create --team NAME --quiet` prints another.\n"
 _QUESTION = "What is the capital of France?"
 
 
-def ready_text(run: Run, run_dir: RunDir) -> str:
+def ready_text(run: Run, run_dir: RunDir, new_key: str | None = None) -> str:
     """Returns where everything is and how to make the first call."""
     return f"""
+{_KEY_MADE.format(key=new_key) if new_key else _KEY_KNOWN}
 Ready: {run.url}/v1
 
   curl -s {run.url}/v1/chat/completions -H 'content-type: application/json' \\
+    -H "authorization: Bearer $TURNOUT_KEY" \\
     -d '{{"model": "auto", "messages": [{{"role": "user", "content": "{_QUESTION}"}}]}}'
 
+  import os
   from openai import OpenAI
-  client = OpenAI(base_url="{run.url}/v1", api_key="unused")
+  client = OpenAI(base_url="{run.url}/v1", api_key=os.environ["TURNOUT_KEY"])
   answer = client.chat.completions.create(
       model="auto", messages=[{{"role": "user", "content": "{_QUESTION}"}}]
   )
@@ -23,6 +31,7 @@ Ready: {run.url}/v1
 
 metrics    {run.url}/metrics
 logs       {run_dir.logs}/serve  (turnout logs)
+keys       turnout keys create --team NAME  (admin API: {run.admin_url})
 dashboard  {run.dashboard}  (token: {run_dir.token_path})
 stop       turnout down
 """

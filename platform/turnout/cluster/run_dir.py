@@ -24,6 +24,9 @@ class Run:
     dashboard_port: int
     started_at: str
     ports: tuple[int, ...]
+    admin_url: str = ""
+    """Where the admin API answers; empty where the deployment has none."""
+    admin_key_file: str = ""
 
     @property
     def url(self) -> str:

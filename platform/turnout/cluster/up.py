@@ -14,6 +14,7 @@ from urllib.error import URLError
 
 import yaml
 
+from turnout.admin.key import ADMIN_KEY_FILE, KEY_FILE
 from turnout.cluster import ray_head
 from turnout.cluster.errors import (
     AddressChanged,
@@ -31,6 +32,7 @@ from turnout.config.deployment_file import DeploymentFile
 from turnout.config.load import load
 from turnout.models.fetch import Progress as FetchProgress
 from turnout.models.fetch import ensure_model
+from turnout.store.engine import state_dir
 
 _POLL_S = 0.5
 
@@ -86,11 +88,12 @@ def _running_or_new(file: DeploymentFile, config: Path, run_dir: RunDir) -> tupl
         return new, True
     if (run.http_host, run.http_port) != (new.http_host, new.http_port):
         raise AddressChanged(run.url, new.url)
-    return replace(run, config=new.config), False
+    return replace(run, config=new.config, admin_url=new.admin_url), False
 
 
 def _new_run(file: DeploymentFile, config: Path) -> Run:
     dashboard_port = int(os.environ.get("TURNOUT_DASHBOARD_PORT", "8265"))
+    admin = file.gateway.admin
     haproxy = os.environ.get("RAY_SERVE_ENABLE_HA_PROXY", "1") == "1"
     pages = (ray_head.STATS_PORT, ray_head.METRICS_PORT) if haproxy else ()
     return Run(
@@ -101,12 +104,18 @@ def _new_run(file: DeploymentFile, config: Path) -> Run:
         gcs_port=ray_head.free_port(),
         dashboard_port=dashboard_port,
         started_at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        ports=(file.http_options.port, dashboard_port, *pages),
+        ports=(file.http_options.port, dashboard_port, admin.port, *pages),
+        admin_url=f"http://{_reachable(admin.host)}:{admin.port}",
+        admin_key_file=os.environ.get(KEY_FILE) or str(state_dir() / ADMIN_KEY_FILE),
     )
 
 
+def _reachable(host: str) -> str:
+    return "127.0.0.1" if host == "0.0.0.0" else host
+
+
 def _purposes(run: Run) -> dict[int, str]:
-    names = ("gateway", "Ray dashboard", "HAProxy statistics", "HAProxy metrics")
+    names = ("gateway", "Ray dashboard", "admin API", "HAProxy statistics", "HAProxy metrics")
     return dict(zip(run.ports, names, strict=False))
 
 

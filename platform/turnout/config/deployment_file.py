@@ -1,9 +1,9 @@
 """The whole file: Serve's schema, with our reading of the gateway and of the models."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from turnout.config.model_args import ModelArgs
 from turnout.config.serve_schema import (
@@ -14,7 +14,7 @@ from turnout.config.serve_schema import (
     PlacedDeployment,
     passed,
 )
-from turnout.config.settings import GatewaySettings, Market, Settings
+from turnout.config.settings import AdminSettings, GatewaySettings, Market, Settings
 
 GATEWAY_BUILDER = "turnout_deployments.gateway:build"
 MODEL_BUILDER = "turnout_deployments.model:build"
@@ -26,6 +26,50 @@ class GatewayDeployment(Deployment):
     name: Literal["Gateway"] = Field(description="Always `Gateway`.")
     user_config: GatewaySettings = Field(description="The gateway's settings.")
     ray_actor_options: Passed = passed("Resources of a gateway replica.")
+
+    @model_validator(mode="after")
+    def _several_share_what_they_count(self) -> Self:
+        _, most = self.bounds
+        settings = self.user_config
+        if most > 1 and settings.database == "sqlite":
+            raise ValueError(
+                f"up to {most} gateway replicas, but database: sqlite serves one: set "
+                "user_config.database to postgresql (and DATABASE_URL)"
+            )
+        if most > 1 and settings.limiter.backend == "memory":
+            raise ValueError(
+                f"up to {most} gateway replicas, but limiter.backend: memory counts in each "
+                "alone: set user_config.limiter.backend to redis (and REDIS_URL)"
+            )
+        return self
+
+
+class AdminDeployment(Deployment):
+    """The admin API: one replica with a listener of its own."""
+
+    name: Literal["Admin"] = Field(description="Always `Admin`.")
+    user_config: AdminSettings = Field(
+        default=AdminSettings(), description="Where the admin API listens."
+    )
+    ray_actor_options: Passed = passed("Resources of the admin API's replica.")
+
+    @model_validator(mode="after")
+    def _runs_once(self) -> Self:
+        if self.bounds != (1, 1):
+            raise ValueError("the admin API runs once: leave its replica bounds out")
+        return self
+
+
+def _gateway_entry(entry: object) -> str:
+    """Says whether an entry of the gateway's `deployments` is the gateway or the admin API."""
+    name = entry.get("name") if isinstance(entry, Mapping) else getattr(entry, "name", None)
+    return "admin" if name == "Admin" else "gateway"
+
+
+GatewayEntry = Annotated[
+    Annotated[GatewayDeployment, Tag("gateway")] | Annotated[AdminDeployment, Tag("admin")],
+    Discriminator(_gateway_entry),
+]
 
 
 class GatewayArgs(Settings):
@@ -40,7 +84,33 @@ class GatewayApplication(Application):
     )
     route_prefix: str | None = Field(default="/", description="Path the gateway answers under.")
     args: GatewayArgs = Field(default=GatewayArgs(), description="Empty: see `user_config`.")
-    deployments: tuple[GatewayDeployment] = Field(description="The `Gateway` deployment.")
+    deployments: tuple[GatewayEntry, ...] = Field(
+        min_length=1,
+        max_length=2,
+        description="The `Gateway` deployment, then `Admin` where its listener is not the default.",
+    )
+
+    @model_validator(mode="after")
+    def _gateway_comes_first(self) -> Self:
+        names = [deployment.name for deployment in self.deployments]
+        if names not in (["Gateway"], ["Gateway", "Admin"]):
+            raise ValueError(
+                f"deployments are {', '.join(names)}: write Gateway, then Admin or none"
+            )
+        return self
+
+    @property
+    def gateway(self) -> GatewayDeployment:
+        """The gateway's own deployment."""
+        first = self.deployments[0]
+        assert isinstance(first, GatewayDeployment)  # as checked above
+        return first
+
+    @property
+    def admin(self) -> AdminSettings:
+        """Where the admin API listens."""
+        found = [each for each in self.deployments if isinstance(each, AdminDeployment)]
+        return found[0].user_config if found else AdminSettings()
 
 
 class PoolDeployment(Deployment):
@@ -124,7 +194,7 @@ class DeploymentFile(Settings):
     @property
     def settings(self) -> GatewaySettings:
         """The gateway's settings."""
-        return self.gateway.deployments[0].user_config
+        return self.gateway.gateway.user_config
 
     @property
     def models(self) -> tuple[ModelApplication, ...]:

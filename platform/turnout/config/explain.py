@@ -24,7 +24,7 @@ def explain(file: DeploymentFile) -> str:
 
 def _gateway(file: DeploymentFile) -> str:
     http, router, limits = file.http_options, file.settings.router, file.settings.limits
-    low, high = file.gateway.deployments[0].bounds
+    low, high = file.gateway.gateway.bounds
     prefix = (file.gateway.route_prefix or "").rstrip("/")
     return _block(
         f"Gateway http://{http.host}:{http.port}{prefix}/v1",

@@ -7,10 +7,23 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from turnout.config.deployment_file import DeploymentFile, GatewayDeployment, PoolDeployment
+from turnout.config.deployment_file import (
+    DeploymentFile,
+    GatewayDeployment,
+    PoolDeployment,
+)
 from turnout.config.model_args import ModelArgs, PoolArgs
 from turnout.config.serve_schema import Autoscaling, HttpOptions
-from turnout.config.settings import GatewaySettings, Limits, ModelSettings, Price
+from turnout.config.settings import (
+    AccessSettings,
+    AdminSettings,
+    Failover,
+    GatewaySettings,
+    LimiterSettings,
+    Limits,
+    ModelSettings,
+    Price,
+)
 from turnout_router.policy import RouterSettings
 
 _INTRO = """\
@@ -40,6 +53,10 @@ _SECTIONS: tuple[tuple[str, str, type[BaseModel]], ...] = (
     ("Its price", "`user_config.models.<public name>.price`", Price),
     ("The router", "`user_config.router`", RouterSettings),
     ("Limits", "`user_config.limits`", Limits),
+    ("Failover", "`user_config.failover`", Failover),
+    ("Keys", "`user_config.access`", AccessSettings),
+    ("Rates and budgets", "`user_config.limiter`", LimiterSettings),
+    ("The admin API", "`user_config` of the gateway's deployment `Admin`", AdminSettings),
     ("A model's engines", "`applications[].args` of a model", ModelArgs),
     ("A pool", "`args.pools.<market>`: `reserved`, `on_demand` or `spot`", PoolArgs),
     ("A pool's replicas", "`applications[].deployments[]` of a model", PoolDeployment),

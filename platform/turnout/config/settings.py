@@ -49,6 +49,20 @@ class ModelSettings(Settings):
         description="What requests the model may get; others go to a model that can.",
     )
     price: Price = Field(default=Price(), description="What the model's tokens cost a team.")
+    fallbacks: tuple[Name, ...] = Field(
+        default=(),
+        description=(
+            "Models that answer instead when no replica of this one can, first one first; each at "
+            "its own price, for callers who may use it and requests it is capable of."
+        ),
+    )
+    usd_per_replica_hour: dict[Market, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
+        default={},
+        description=(
+            "What one replica's nodes cost per hour, by market; the true cost of a token is made "
+            "of it, idle hours included. A market that is not listed costs nothing."
+        ),
+    )
 
 
 class Limits(Settings):
@@ -89,6 +103,150 @@ class Limits(Settings):
         return self
 
 
+class Failover(Settings):
+    """What the gateway does about replicas that fail, and about those that are slow to begin."""
+
+    max_attempts: int = Field(
+        default=3,
+        ge=1,
+        strict=True,
+        description="Replicas that one request may fail on in a row before its client is told.",
+    )
+    retry_share: float = Field(
+        default=0.2,
+        ge=0,
+        allow_inf_nan=False,
+        description="Retries allowed as a share of the last ten seconds' requests.",
+    )
+    retries_per_s: float = Field(
+        default=10.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Retries allowed per second beside that share.",
+    )
+    wait_for_replica_s: float = Field(
+        default=10.0,
+        ge=0,
+        allow_inf_nan=False,
+        description=(
+            "Seconds a request waits for a replica of its model when none is left, before 503; "
+            "raise it to the time a model takes to start where models scale to zero."
+        ),
+    )
+    heartbeat_s: float = Field(
+        default=3.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds between the SSE comments that a waiting stream is sent.",
+    )
+    stall_timeout_s: float = Field(
+        default=60.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds without a byte after which a stream that had begun goes on elsewhere.",
+    )
+    resumes_streams: bool = Field(
+        default=True,
+        strict=True,
+        description="Whether a stream that breaks off goes on on another replica.",
+    )
+    asks_token_ids: bool = Field(
+        default=True,
+        strict=True,
+        description=(
+            "Whether streams ask their engine for token ids, to resume and meter them exactly; "
+            "clients do not see them."
+        ),
+    )
+    hedge_share: float = Field(
+        default=0.05,
+        ge=0,
+        le=1,
+        description=(
+            "Second requests allowed, as a share of all, when a stream's first token comes later "
+            "than that of 95 in 100 recent ones; 0 turns them off."
+        ),
+    )
+
+
+class LimiterSettings(Settings):
+    """Where the account of rates, running requests and budgets is kept."""
+
+    backend: Literal["memory", "redis"] = Field(
+        default="memory",
+        description=(
+            "`memory` is right for one gateway replica; several share one account in Redis or "
+            "Valkey, at the address in the environment variable REDIS_URL."
+        ),
+    )
+    max_subjects: int = Field(
+        default=100_000,
+        ge=16,
+        strict=True,
+        description="Keys and teams kept in memory; above it those whose limits are full again go.",
+    )
+    store_timeout_s: float = Field(
+        default=0.2,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds a key's first request waits for what the database says it has spent.",
+    )
+    redis_timeout_s: float = Field(
+        default=0.05,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds to wait for Redis before limits are kept in memory for a while.",
+    )
+    lease_s: float = Field(
+        default=30.0,
+        ge=1,
+        allow_inf_nan=False,
+        description="Seconds until Redis frees the running requests of a gateway that died.",
+    )
+
+
+class AccessSettings(Settings):
+    """How the gateway checks keys; the keys themselves are made with `turnout keys`."""
+
+    fresh_s: float = Field(
+        default=5.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds after which a change to a key or team (a revocation) holds.",
+    )
+    stale_s: float = Field(
+        default=86_400.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Seconds that a known key keeps working while the database is away.",
+    )
+    lookup_timeout_s: float = Field(
+        default=1.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds to wait for the database when a key is not known or not fresh.",
+    )
+    max_known_keys: int = Field(
+        default=10_000,
+        ge=1024,
+        strict=True,
+        description="Keys a gateway remembers; those used least recently are asked for again.",
+    )
+
+
+class AdminSettings(Settings):
+    """The `user_config` of the admin API's deployment: where it listens."""
+
+    host: str = Field(
+        default="127.0.0.1",
+        min_length=1,
+        description="Address of the admin API's own listener; keep it off public networks.",
+    )
+    port: int = Field(
+        default=8001, ge=1, le=65_535, strict=True, description="Port of that listener."
+    )
+
+
 class GatewaySettings(Settings):
     """The gateway's `user_config`: models, router, limits. Changing it restarts no engine."""
 
@@ -100,6 +258,27 @@ class GatewaySettings(Settings):
         description='How `model: "auto"` picks a model; without it `auto` is not offered.',
     )
     limits: Limits = Field(default=Limits(), description="Bounds on every request.")
+    failover: Failover = Field(
+        default=Failover(), description="What is done about replicas that fail."
+    )
+    keys: Literal["required", "off"] = Field(
+        default="required",
+        description=(
+            "`required` answers only requests with a key made by `turnout keys`; `off` answers "
+            "everyone who can reach the gateway."
+        ),
+    )
+    access: AccessSettings = Field(default=AccessSettings(), description="How keys are checked.")
+    limiter: LimiterSettings = Field(
+        default=LimiterSettings(), description="Where keys' and teams' limits are kept."
+    )
+    database: Literal["sqlite", "postgresql"] = Field(
+        default="sqlite",
+        description=(
+            "Where keys, teams and usage are kept: a SQLite file serves one gateway replica; for "
+            "several, PostgreSQL at the address in the environment variable DATABASE_URL."
+        ),
+    )
     transport: Literal["direct", "handle"] = Field(
         default="direct",
         description=(
@@ -114,3 +293,14 @@ class GatewaySettings(Settings):
             "such as `top_k` or `min_p`; others are answered with 400."
         ),
     )
+
+    @model_validator(mode="after")
+    def _fallbacks_are_models(self) -> Self:
+        for name, model in self.models.items():
+            for other in model.fallbacks:
+                if other not in self.models or other == name:
+                    raise ValueError(
+                        f"model '{name}': fallback '{other}' is no other model of this gateway: "
+                        f"{', '.join(self.models)}"
+                    )
+        return self

@@ -12,6 +12,8 @@ from turnout.config.problems import Document, Loc, Problem, closest
 
 _TAG_AT = 2
 """Index of the union tag in the location of an application: ('applications', 1, 'model', …)."""
+_ENTRY_TAG_AT = 5
+"""And in that of a gateway's deployment: (…, 'gateway', 'deployments', 0, 'admin', …)."""
 
 
 def problems_in(error: ValidationError, document: Document) -> list[Problem]:
@@ -47,11 +49,18 @@ def _in_file(typed: Loc, detail: ErrorDetails, document: Document) -> Loc:
     loc = tuple(
         part
         for place, part in enumerate(typed)
-        if part != "[key]" and not (place == _TAG_AT and typed[0] == "applications")
+        if part != "[key]" and not _is_tag(place, typed)
     )
     if detail["type"] in ("missing", "extra_forbidden", "invalid_key"):
         return loc
     return document.existing(loc)
+
+
+def _is_tag(place: int, typed: Loc) -> bool:
+    if typed[0] != "applications":
+        return False
+    is_entry = typed[_TAG_AT : _TAG_AT + 2] == ("gateway", "deployments")
+    return place == _TAG_AT or (place == _ENTRY_TAG_AT and is_entry)
 
 
 def _required(typed: Loc) -> str:

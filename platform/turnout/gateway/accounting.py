@@ -8,7 +8,7 @@ from turnout.config.settings import Price
 from turnout.gateway.meter import Meter
 from turnout.gateway.request import GenerationRequest
 from turnout.gateway.sse import Usage
-from turnout.limits.claim import Claim, Reservation
+from turnout.limits.claim import Claim, Limiter, Reservation
 
 BYTES_PER_TOKEN = 4
 """Of English text in today's vocabularies; an estimate, settled with the engine's own count."""
@@ -22,13 +22,13 @@ class Account:
 
     caller: Caller
     price: Price
+    limiter: Limiter
     granted: Reservation
     meter: Meter
 
-    @property
-    def spent(self) -> Claim:
-        """What was used."""
-        return claim_of(self.meter.usage, self.price)
+    def settle(self) -> None:
+        """Tells the limiter what was used."""
+        self.limiter.settle(self.granted, claim_of(self.meter.usage, self.price))
 
 
 def cost_usd(usage: Usage, price: Price) -> float:

@@ -4,8 +4,9 @@ import asyncio
 import json
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import Metric
@@ -13,13 +14,15 @@ from prometheus_client.metrics_core import Metric
 from turnout.access.caller import Access, Caller, Denied, OpenAccess, Scope
 from turnout.config.settings import AUTO, GatewaySettings
 from turnout.gateway.accounting import Account, OutputTokens, predicted
-from turnout.gateway.api import PATHS
+from turnout.gateway.balancer import Balancer
 from turnout.gateway.catalog import Catalog
-from turnout.gateway.dialect import Dialect, OpenAI
+from turnout.gateway.dialects.messages import COUNT_PATH
 from turnout.gateway.dispatch import Difficulty, Dispatcher
+from turnout.gateway.endpoints import DIALECTS, QUESTIONS
 from turnout.gateway.errors import (
     Forbidden,
     GatewayFault,
+    KeysUnavailable,
     LimitReached,
     MethodNotAllowed,
     NoReadyReplica,
@@ -38,18 +41,22 @@ from turnout.gateway.record_of import record_of
 from turnout.gateway.relay import Relay
 from turnout.gateway.replicas import ReplicaTable
 from turnout.gateway.request import GenerationRequest
+from turnout.gateway.tokenizer_pages import DETOKENIZE, TOKENIZE, TokenizerPages
 from turnout.gateway.tokens import token_counter
 from turnout.gateway.transport import Transport
+from turnout.gateway.usage_page import PATH as USAGE
+from turnout.gateway.usage_page import answer_usage
 from turnout.limits.claim import Limiter, NoLimits, Refusal
 from turnout.usage.record import Ledger, NoLedger
+from turnout.usage.reports import Reports
 
 log = logging.getLogger(__name__)
 AllMetrics = Callable[[], Awaitable[Iterable[Iterable[Metric]]]]
 MODELS = "/v1/models"
 CLIENT_LEFT = 499
 DEFAULT_OUTPUT_TOKENS = 256
-DIALECTS: Mapping[str, Dialect] = {path: OpenAI(endpoint) for endpoint, path in PATHS.items()}
-"""What can be asked for with POST, by path."""
+Work = Callable[[Exchange, bytes, Caller, Dispatcher], Coroutine[Any, Any, None]]
+"""Answers a body, for a caller, with the settings that hold now."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,8 @@ class Governance:
     access: Access = field(default_factory=OpenAccess)
     limiter: Limiter = field(default_factory=NoLimits)
     ledger: Ledger = field(default_factory=NoLedger)
+    reports: Reports | None = None
+    """Answers `/v1/usage`; None where no usage is kept."""
 
 
 class Gateway:
@@ -70,25 +79,38 @@ class Gateway:
         transport: Transport,
         metrics: GatewayMetrics,
         all_metrics: AllMetrics,
-        governance: Governance | None = None,
         *,
         sends_request_id: bool = True,
+        balancer: Balancer | None = None,
     ) -> None:
         """`sends_request_id=False` where a server in front answers with that header already."""
         self._sends_request_id = sends_request_id
-        self._governance = governance or Governance()
+        self._governance = Governance()
         self._table = table
         self._metrics = metrics
         self._all_metrics = all_metrics
         self._relay = Relay(table, transport, metrics)
+        if balancer is not None:
+            self._relay.balancer = balancer
         self._count_tokens = token_counter(transport)
+        tokenizers = TokenizerPages(table, transport)
+        self._questions: Mapping[str, Work] = {
+            TOKENIZE: tokenizers.ask,
+            DETOKENIZE: tokenizers.ask,
+            COUNT_PATH: tokenizers.count,
+        }
         self._pages = {
             "/healthz": self._healthz,
             "/readyz": self._readyz,
             "/metrics": self._metrics_page,
             "/openapi.json": self._openapi,
             MODELS: self._models,
+            USAGE: self._usage,
         }
+
+    def govern(self, governance: Governance) -> None:
+        """Says who may call, how much, and who writes it down, for the requests to come."""
+        self._governance = governance
 
     def configure(
         self,
@@ -100,7 +122,7 @@ class Gateway:
 
         Without `output_tokens` an answer is expected to have the router's default length.
         """
-        self._output_tokens = output_tokens or (lambda _text: DEFAULT_OUTPUT_TOKENS)
+        self._output_tokens = output_tokens or _unpredicted
         self._catalog = Catalog(settings)
         self._dispatcher = Dispatcher(
             self._catalog, self._table.replicas, difficulty, self._count_tokens
@@ -128,11 +150,11 @@ class Gateway:
             self._settle(exchange)
 
     async def _answer(self, exchange: Exchange) -> None:
-        dialect = DIALECTS.get(exchange.path)
+        dialect = DIALECTS.get(exchange.path) or QUESTIONS.get(exchange.path)
         if dialect is not None:
+            exchange.dialect = dialect.for_exchange()
             _allow(exchange, "POST")
-            exchange.dialect = dialect
-            await self._generate(exchange)
+            await self._post(exchange, self._questions.get(exchange.path, self._generate))
             return
         page = self._pages.get(exchange.path)
         if page is None and exchange.path.startswith(MODELS + "/"):
@@ -142,7 +164,8 @@ class Gateway:
         _allow(exchange, "GET", "HEAD")
         await page(exchange)
 
-    async def _generate(self, exchange: Exchange) -> None:
+    async def _post(self, exchange: Exchange, work: Work) -> None:
+        """Does the work on the body while the client stays; raises `RequestTimedOut`, too."""
         dispatcher = self._dispatcher
         settings = dispatcher.catalog.settings
         timeout_s = settings.limits.request_timeout_s
@@ -150,10 +173,7 @@ class Gateway:
             async with asyncio.timeout(timeout_s):
                 caller = await self._caller(exchange, "inference")
                 raw = await exchange.body(settings.limits.max_body_bytes)
-                request = exchange.dialect.request(raw, settings.engine_fields)
-                exchange.mark("parse")
-                work = self._route(exchange, request, caller, dispatcher)
-                await exchange.while_client_stays(work)
+                await exchange.while_client_stays(work(exchange, raw, caller, dispatcher))
         except TimeoutError:
             raise RequestTimedOut(timeout_s) from None
 
@@ -161,18 +181,19 @@ class Gateway:
         """Returns who calls; raises `Unauthorized` or `Forbidden`."""
         caller = await self._governance.access.identify(exchange.headers)
         if isinstance(caller, Denied):
+            if caller.is_temporary:
+                retry_after_s = self._catalog.settings.limits.retry_after_s
+                raise KeysUnavailable(caller.because, retry_after_s)
             raise Unauthorized(caller.because)
         if scope not in caller.scopes:
             raise Forbidden(scope)
         return caller
 
-    async def _route(
-        self,
-        exchange: Exchange,
-        request: GenerationRequest,
-        caller: Caller,
-        dispatcher: Dispatcher,
+    async def _generate(
+        self, exchange: Exchange, raw: bytes, caller: Caller, dispatcher: Dispatcher
     ) -> None:
+        request = exchange.dialect.request(raw, dispatcher.catalog.settings.engine_fields)
+        exchange.mark("parse")
         decision = await dispatcher.decide(request, caller)
         exchange.mark("decide")
         exchange.model, exchange.decision = decision.model, decision.because
@@ -191,18 +212,20 @@ class Gateway:
     ) -> Meter:
         """Takes what the request will probably use out of its limits; raises `LimitReached`."""
         price = dispatcher.catalog.model(exchange.model).price
-        claim = predicted(request, price, self._output_tokens)
-        granted = await self._governance.limiter.reserve(caller, claim)
+        output_tokens = self._output_tokens if caller.is_metered else _unpredicted
+        claim = predicted(request, price, output_tokens)
+        limiter = self._governance.limiter
+        granted = await limiter.reserve(caller, claim)
         if isinstance(granted, Refusal):
             raise LimitReached(granted)
         exchange.more_headers.update(granted.headers)
-        exchange.account = Account(caller, price, granted, Meter())
+        exchange.account = Account(caller, price, limiter, granted, Meter())
         return exchange.account.meter
 
     def _settle(self, exchange: Exchange) -> None:
         account = exchange.account
         if account is not None:
-            self._governance.limiter.settle(account.granted, account.spent)
+            account.settle()
             self._governance.ledger.note(record_of(exchange, account))
 
     def _note_decision(self, exchange: Exchange, asked: str) -> None:
@@ -254,6 +277,10 @@ class Gateway:
             raise UnknownModel(asked[:128], self._catalog.names_for(caller))
         await exchange.answer(json.dumps(entry).encode())
 
+    async def _usage(self, exchange: Exchange) -> None:
+        caller = await self._caller(exchange, "usage")
+        await answer_usage(exchange, caller, self._governance.reports)
+
     def families(self, gateway: str) -> list[Metric]:
         """Returns this replica's metrics, labelled with its id, with the pools as they are now."""
         self._metrics.ready.clear()
@@ -268,6 +295,10 @@ class Gateway:
 def _allow(exchange: Exchange, *methods: str) -> None:
     if exchange.method not in methods:
         raise MethodNotAllowed(exchange.method, exchange.path, methods)
+
+
+def _unpredicted(_text: str) -> int:
+    return DEFAULT_OUTPUT_TOKENS
 
 
 def _log_fault(request_id: str, error: Exception) -> None:

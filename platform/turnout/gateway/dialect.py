@@ -26,6 +26,10 @@ class Dialect(Protocol):
         """The endpoint's short name, for metrics and usage."""
         ...
 
+    def for_exchange(self) -> "Dialect":
+        """Returns the dialect of one exchange, which may keep what it must know of its request."""
+        ...
+
     def request(self, raw: bytes, engine_fields: Collection[str]) -> GenerationRequest:
         """Reads a body into the gateway's own words; raises a `RequestError`."""
         ...
@@ -64,6 +68,10 @@ class OpenAI:
     def name(self) -> str:
         """`chat` or `completions`."""
         return self.endpoint
+
+    def for_exchange(self) -> "OpenAI":
+        """Returns itself."""
+        return self
 
     def request(self, raw: bytes, engine_fields: Collection[str]) -> GenerationRequest:
         """Checks a body against the endpoint's fields."""

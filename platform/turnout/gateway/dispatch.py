@@ -3,11 +3,12 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 
 from turnout.access.caller import ANYONE, Caller
 from turnout.config.settings import AUTO
 from turnout.gateway.catalog import Catalog
-from turnout.gateway.errors import ContextLengthExceeded, NoReadyReplica, NotCapable
+from turnout.gateway.errors import ContextLengthExceeded, NotCapable
 from turnout.gateway.replicas import Replica
 from turnout.gateway.request import GenerationRequest
 from turnout_router.errors import NothingCapable, NothingFits, NothingReady
@@ -36,7 +37,7 @@ class Dispatcher:
     async def decide(self, request: GenerationRequest, caller: Caller = ANYONE) -> Decision:
         """Returns the model that answers, with the reason.
 
-        Raises `UnknownModel`, `ContextLengthExceeded`, `NotCapable` or `NoReadyReplica`.
+        Raises `UnknownModel`, `ContextLengthExceeded` or `NotCapable`.
         """
         asked = self.catalog.resolve(request.model, caller)
         if asked == AUTO:
@@ -96,5 +97,7 @@ class Dispatcher:
             raise ContextLengthExceeded(str(error), param) from None
         except NothingCapable as error:
             raise NotCapable(str(error)) from None
-        except NothingReady as error:
-            raise NoReadyReplica(str(error), self.catalog.settings.limits.retry_after_s) from None
+        except NothingReady:
+            # Decided as if all were: the relay waits for a replica, or has another model stand in.
+            waited_for = [replace(each, is_ready=True) for each in candidates]
+            return decide(need, waited_for, difficulty, settings)

@@ -4,11 +4,11 @@ RequestError
 ├── 400                       MalformedJson · InvalidField · UnknownField · ContextLengthExceeded
 │                             NotCapable
 ├── 401, 403                  Unauthorized · Forbidden
-├── 404                       UnknownPath · UnknownModel
+├── 404                       UnknownPath · UnknownModel · UsageNotKept
 ├── 405, 413                  MethodNotAllowed · BodyTooLarge
 ├── LimitReached 429          a rate, a concurrency or a budget
 ├── EngineRefused             the engine's own 4xx or 5xx, reshaped
-├── Unavailable 503           NoReadyReplica · ReplicaLost
+├── Unavailable 503           NoReadyReplica · ReplicaLost · KeysUnavailable · UsageUnavailable
 ├── RequestTimedOut 504
 └── GatewayFault 500          a bug: logged with its traceback
 
@@ -182,6 +182,16 @@ class UnknownModel(RequestError):
         return f"the model '{self.model}' does not exist; models here: {', '.join(self.known)}"
 
 
+class UsageNotKept(RequestError):
+    """This gateway keeps no usage records."""
+
+    status = 404
+    code = "usage_not_kept"
+
+    def __str__(self) -> str:
+        return "this gateway keeps no usage records: it runs without a database"
+
+
 class MethodNotAllowed(RequestError):
     """The path exists but not with this method."""
 
@@ -247,6 +257,18 @@ class ReplicaLost(Unavailable):
     """The replica broke off while it was answering."""
 
     code = "replica_lost"
+
+
+class KeysUnavailable(Unavailable):
+    """The key is not known to this gateway yet, and the store that has it does not answer."""
+
+    code = "keys_unavailable"
+
+
+class UsageUnavailable(Unavailable):
+    """The database with the usage records cannot be read now."""
+
+    code = "usage_unavailable"
 
 
 class RequestTimedOut(RequestError):

@@ -33,6 +33,7 @@ class Exchange:
         self._receive, self._send = receive, send
         self.method: str = scope["method"]
         self.path: str = scope["path"]
+        self.query: bytes = scope.get("query_string", b"")
         self.headers = {name.lower(): value for name, value in scope["headers"]}
         self.id = _request_id(self.headers.get(b"x-request-id", b""))
         self.model = "none"

@@ -27,6 +27,21 @@ class GatewayMetrics:
         self.replica_failures = self._counter(
             "turnout_replica_failures", "Replicas that failed a request.", ("model", "market")
         )
+        self.retries = self._counter(
+            "turnout_retries", "Requests sent again after a replica failed.", ("model",)
+        )
+        self.resumes = self._counter(
+            "turnout_stream_resumes", "Streams that went on elsewhere.", ("model",)
+        )
+        self.hedges = self._counter(
+            "turnout_hedges", "Second requests because the first token was late.", ("model",)
+        )
+        self.hedges_won = self._counter(
+            "turnout_hedges_won", "Of them, those that answered first.", ("model",)
+        )
+        self.fallbacks = self._counter(
+            "turnout_fallbacks", "Answers of a model that stood in.", ("model", "instead")
+        )
         self.in_flight = Gauge(
             "turnout_requests_in_flight", "Requests running.", ("model",), registry=self.registry
         )

@@ -1,20 +1,38 @@
-"""What the gateway knows of replicas, and which one gets a request. Pure, but for the counts."""
+"""What the gateway knows of replicas. Pure data."""
 
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 
 @dataclass(frozen=True)
+class EngineLoad:
+    """What an engine told of itself about a second ago."""
+
+    waiting: int = 0
+    """Requests in its queue."""
+    running: int = 0
+    kv_usage: float = 0.0
+    """Share of its KV cache in use."""
+    ttft_s: float | None = None
+    """Mean of the answers that began lately; None where none did."""
+    itl_s: float | None = None
+    """Mean time between tokens lately."""
+
+
+@dataclass(frozen=True)
 class Replica:
-    """One ready engine; `address` is None where its own port cannot be reached from here."""
+    """One engine; `address` is None where its own port cannot be reached from here."""
 
     id: str
     model: str
     market: str
     address: str | None
     context_window: int
+    is_draining: bool = False
+    """Whether it is about to go: what runs may end, nothing new is sent."""
+    load: EngineLoad | None = None
+    """None until its engine has told."""
 
 
 class ReplicaTable(Protocol):
@@ -23,49 +41,3 @@ class ReplicaTable(Protocol):
     def replicas(self, model: str) -> Sequence[Replica]:
         """Returns the ready replicas of a model, of every pool; empty when none is ready."""
         ...
-
-
-class InFlight:
-    """Counts the requests this gateway has running on each replica."""
-
-    def __init__(self) -> None:
-        self._running: Counter[str] = Counter()
-
-    def begin(self, replica: Replica) -> None:
-        """Counts a request sent."""
-        self._running[replica.id] += 1
-
-    def end(self, replica: Replica) -> None:
-        """Counts a request answered or broken off."""
-        self._running[replica.id] -= 1
-        if self._running[replica.id] <= 0:
-            del self._running[replica.id]
-
-    @property
-    def total(self) -> int:
-        """Requests running on all replicas."""
-        return sum(self._running.values())
-
-    def __getitem__(self, replica_id: str) -> int:
-        return self._running[replica_id]
-
-
-class Counts(Protocol):
-    """Anything that tells a replica's running requests."""
-
-    def __getitem__(self, replica_id: str) -> int: ...
-
-
-def pick(
-    replicas: Sequence[Replica],
-    in_flight: Counts,
-    markets: Sequence[str],
-    tried: Collection[str] = (),
-) -> Replica | None:
-    """Returns the replica with the fewest running requests; equal ones by market preference.
-
-    `tried` are the ids of replicas that already failed this request. None when nothing is left.
-    """
-    preference = {market: place for place, market in enumerate(markets)}
-    left = [r for r in replicas if r.id not in tried and r.market in preference]
-    return min(left, key=lambda r: (in_flight[r.id], preference[r.market], r.id), default=None)

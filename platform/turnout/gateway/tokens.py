@@ -22,7 +22,7 @@ def token_counter(transport: Transport) -> CountTokens:
     """
 
     async def count(replica: Replica, request: GenerationRequest) -> int | None:
-        body = json.dumps(_question(request, replica.model)).encode()
+        body = json.dumps(question(request, replica.model)).encode()
         try:
             async with transport.send(replica, PATH, body) as answer:
                 counted = json.loads(await answer.read())
@@ -33,7 +33,8 @@ def token_counter(transport: Transport) -> CountTokens:
     return count
 
 
-def _question(request: GenerationRequest, model: str) -> dict[str, Any]:
+def question(request: GenerationRequest, model: str) -> dict[str, Any]:
+    """Returns the body that asks a tokenizer for a request's prompt."""
     if request.endpoint == "chat":
         asked = {name: request.fields[name] for name in _CHAT_FIELDS if name in request.fields}
         return {"model": model, **asked}

@@ -72,13 +72,19 @@ capacity = Table(
     Column("model", String(128), primary_key=True),
     Column("market", String(16), primary_key=True),
     Column("replica_s", Float, nullable=False, comment="Seconds of ready replicas, summed up."),
+    Column("busy_s", Float, comment="Of these with a request running; null where nobody told."),
     Column("cost_usd", Float, nullable=False, comment="What these cost, idle or not."),
 )
 
 audit = Table(
     "audit",
     metadata,
-    Column("sequence", BigInteger().with_variant(Integer, "sqlite"), primary_key=True),
+    Column(
+        "sequence",
+        BigInteger().with_variant(Integer, "sqlite"),
+        primary_key=True,
+        autoincrement=False,
+    ),
     Column("at_s", Float, nullable=False),
     Column("actor", String(128), nullable=False),
     Column("act", String(64), nullable=False),

@@ -1,7 +1,7 @@
 // Asks the gateway once whole and once streamed; prints both answers as JSON.
 import OpenAI from "openai";
 
-const client = new OpenAI({ baseURL: process.argv[2], apiKey: "unused", maxRetries: 0 });
+const client = new OpenAI({ baseURL: process.argv[2], maxRetries: 0 });
 const ask = {
   model: "small",
   messages: [{ role: "user", content: "Name a color." }],

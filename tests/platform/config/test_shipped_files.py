@@ -75,7 +75,7 @@ def test_vllm_ray_and_serve_take_the_shipped_files_and_name_what_they_refuse(
         "gpu_memory_utilization: 0.20": "gpu_memory_utilization: 0.20\n        dtipe: half",
         "gpus_per_node: 1\n      resources: {GPU: 0.70}": "resources: {GPU: 0.70}",
         "gpu_memory_utilization: 0.65": "gpu_memory_utilization: -0.65\n        dtype: float17",
-        "num_replicas: 2": "num_replicas: 2\n        health_check_period_s: -1",
+        "num_replicas: 1": "num_replicas: 1\n        health_check_period_s: -1",
     }
     for old, new in changes.items():
         assert old in text

@@ -31,7 +31,10 @@ def _load(name: str) -> None:
 
 
 _load("fake_engine")
+_load("token_engine")
+_load("calling_engine")
 _load("system")
+_load("memory")
 
 
 @pytest.fixture

@@ -47,6 +47,7 @@ class FakeEngine:
         self.pieces: Pieces = whole  # how one event is cut into TCP writes
         self.joins_last_events = False  # the finish, usage and [DONE] events in one write
         self.stalls = False  # never answers
+        self.stalls_after: int | None = None  # events after which nothing comes any more
 
     def asked(self, path: str) -> list[dict[str, Any]]:
         """Returns the bodies that came to a path."""
@@ -127,6 +128,8 @@ class FakeEngine:
                 raise Died
             if number == self.ends_after:
                 return
+            if number == self.stalls_after:
+                await asyncio.Event().wait()
             await asyncio.sleep(self.delay_s)
             yield event
 

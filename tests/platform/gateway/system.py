@@ -17,7 +17,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from turnout.config.settings import GatewaySettings
-from turnout.gateway.app import Gateway
+from turnout.gateway.app import Gateway, Governance
 from turnout.gateway.metrics import GatewayMetrics
 from turnout.gateway.replicas import Replica
 from turnout.gateway.transport import DirectTransport
@@ -42,7 +42,10 @@ MODELS: dict[str, Any] = {
 
 
 def settings(**changes: Any) -> GatewaySettings:
-    return GatewaySettings.model_validate({"models": MODELS, "router": ROUTER, **changes})
+    """Returns the tests' settings, in which nobody waits for a replica that is not there."""
+    failover = {"wait_for_replica_s": 0, **changes.pop("failover", {})}
+    fields = {"models": MODELS, "router": ROUTER, "failover": failover, **changes}
+    return GatewaySettings.model_validate(fields)
 
 
 def difficulty(text: str) -> float:
@@ -111,6 +114,10 @@ class System:
 
     def configure(self, **changes: Any) -> None:
         self.gateway.configure(settings(**changes), difficulty)
+
+    def govern(self, governance: Governance) -> None:
+        """Puts keys, limits or a ledger in place for the requests to come."""
+        self.gateway._governance = governance
 
     async def post(self, body: Any, path: str = CHAT, **more: Any) -> httpx.Response:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -12,6 +12,8 @@ import pytest
 from tests.platform.gateway.fake_engine import FakeEngine, error_body
 from tests.platform.gateway.system import CHAT, events_of
 
+from turnout.gateway.sse import DONE
+
 if TYPE_CHECKING:
     from tests.platform.gateway.system import System
 
@@ -46,12 +48,14 @@ async def test_auto_uses_large_while_small_is_away(system: System) -> None:
 async def test_another_replica_answers_when_one_refuses_connections(
     bare: System, closed_port: str, stream: bool
 ) -> None:
-    bare.add_at(closed_port, FakeEngine(), "reserved", 2048, "a-gone")
-    alive = await bare.add(FakeEngine(), name="b-alive")
+    # Streams, which can be resumed, are sent to spot replicas first; whole answers to reserved ones.
+    first, second = ("spot", "reserved") if stream else ("reserved", "spot")
+    bare.add_at(closed_port, FakeEngine(), first, 2048, "a-gone")
+    alive = await bare.add(FakeEngine(), market=second, name="b-alive")
     answer = await bare.chat(stream=stream)
     assert answer.status_code == 200
     assert len(alive.received) == 1
-    failures = {"model": "small", "market": "reserved"}
+    failures = {"model": "small", "market": first}
     assert await bare.metric("turnout_replica_failures_total", **failures) == 1
 
 
@@ -61,11 +65,11 @@ async def test_three_replicas_are_tried_and_no_more(bare: System, closed_port: s
     answer = await bare.chat()
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "5"
-    assert "3 replicas of 'small' could not be reached" in answer.json()["error"]["message"]
+    assert "no replica of 'small' could be reached in 3 attempts" in answer.json()["error"]["message"]
     assert await bare.metric("turnout_replica_failures_total") == 3
 
 
-async def test_a_broken_whole_answer_is_a_503_and_not_sent_again(
+async def test_a_whole_answer_that_breaks_on_every_replica_is_a_503(
     bare: System, caplog: pytest.LogCaptureFixture
 ) -> None:
     first, second = await bare.add(FakeEngine()), await bare.add(FakeEngine())
@@ -74,9 +78,38 @@ async def test_a_broken_whole_answer_is_a_503_and_not_sent_again(
     assert answer.status_code == 503
     assert answer.json()["error"]["code"] == "replica_lost"
     assert answer.headers["retry-after"] == "1"
-    assert len(first.received) + len(second.received) == 1
+    assert (len(first.received), len(second.received)) == (1, 1)
     assert "answer_broken" in caplog.messages
-    assert await bare.metric("turnout_replica_failures_total") == 1
+    assert await bare.metric("turnout_replica_failures_total") == 2
+    assert await bare.metric("turnout_retries_total", model="small") == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("failure", ["dies", "500", "503", "error event"])
+async def test_another_replica_answers_when_one_fails_before_its_first_token(
+    bare: System, stream: bool, failure: str
+) -> None:
+    bad, good = await bare.add(FakeEngine(), name="a"), await bare.add(FakeEngine(), name="b")
+    if failure == "dies":
+        bad.dies_after = 0
+    elif failure == "error event":
+        bad.events = lambda path, body: [b"data: " + error_body("dead", 500) + b"\n\n", DONE]
+        bad.answer = None if stream else (500, error_body("dead", 500))
+    else:
+        bad.answer = (int(failure), error_body("dead", int(failure)))
+    for _ in range(4):  # whichever comes first
+        answer = await bare.chat(stream=stream)
+        assert answer.status_code == 200
+        assert "error" not in answer.text
+    assert len(good.received) == 4
+
+
+async def test_a_request_that_is_wrong_is_not_sent_again(bare: System) -> None:
+    engines = [await bare.add(FakeEngine()), await bare.add(FakeEngine())]
+    for engine in engines:
+        engine.answer = (400, error_body("bad"))
+    assert (await bare.chat()).status_code == 400
+    assert sum(len(engine.received) for engine in engines) == 1
 
 
 @pytest.mark.parametrize("ends", ["dies_after", "ends_after"])

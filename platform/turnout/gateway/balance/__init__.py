@@ -1,0 +1,1 @@
+"""Which replica gets a request: pure functions of what a gateway knows of its replicas."""

@@ -1,0 +1,1 @@
+"""Going on elsewhere with a stream that broke off, so that its client does not notice. Pure."""
