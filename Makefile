@@ -118,7 +118,7 @@ bench-failover: setup ## Replicas killed amid their streams: echoes, and real on
 	@$(BIN)/python -m turnout_load.bench.failover --turnout $(BIN)/turnout --out $(RESULTS)/failover.json
 
 results: setup ## Generate the page of all results
-	@$(BIN)/python -m turnout_load.bench.outcome $(RESULTS) > $(RESULTS)/README.md
+	@$(BIN)/python -m turnout_load.bench.outcome $(RESULTS) > $(RESULTS)/page && mv $(RESULTS)/page $(RESULTS)/README.md
 
 clean: ## Remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

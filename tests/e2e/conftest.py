@@ -137,6 +137,8 @@ def system() -> Iterator[System]:
     )
     # So that a prompt beyond it is one that a CPU reads within seconds.
     settings["applications"][1]["args"]["context_window"] = SMALL_WINDOW
+    # So that a second replica of it finds room on two cores.
+    settings["applications"][1]["args"].update(resources={"CPU": 0.1}, replica_cpus=0.1)
     for application in settings["applications"][1:]:
         # bfloat16 breaks ties between near-equal tokens differently from batch to batch
         application["args"]["engine_args"]["dtype"] = "float32"

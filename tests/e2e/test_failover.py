@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.conftest import System
 
-START_S = 240
+START_S = 180
 STREAMS = 4
 TOKENS = 96
 PROMPTS = [f"Tell the story of a {who} in many words." for who in ("goat", "ship", "train", "cook")]

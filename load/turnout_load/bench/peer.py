@@ -26,10 +26,11 @@ class Load:
     """What every tool is asked to send, and where."""
 
     address: str
-    """Of the mock, such as `http://127.0.0.1:4321`."""
+    """Of the server, such as `http://127.0.0.1:4321`."""
     arrivals: str
     """`constant`, `poisson`, or `closed`."""
     duration_s: float
+    """Where `requests` are given, what they may take."""
     rate: float = 0.0
     """Requests a second; not used by `closed`."""
     users: int = 1
@@ -37,6 +38,11 @@ class Load:
     stream: bool = True
     output_tokens: int = 32
     seed: int = 0
+    model: str = "mock"
+    requests: int | None = None
+    """Ends the load in place of its duration."""
+    exact_output: bool = False
+    """Keeps the server from ending an answer sooner (vLLM's `ignore_eos`)."""
 
 
 @dataclass(frozen=True)

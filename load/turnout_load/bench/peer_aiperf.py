@@ -18,14 +18,13 @@ class Aiperf:
     def command(self, python: Path, load: Load, files: Files) -> Command:
         """Returns `aiperf profile …`."""
         settings = {
-            "model": "mock",
+            "model": load.model,
             "url": load.address,
             "endpoint-type": "chat",
             "tokenizer": str(files.tokenizer),
             "input-file": str(files.prompts),
             "custom-dataset-type": "single_turn",
             "osl": str(load.output_tokens),
-            "benchmark-duration": f"{load.duration_s:g}",
             "random-seed": str(load.seed),
             "ui": "none",
             "artifact-dir": str(files.folder),
@@ -33,17 +32,24 @@ class Aiperf:
             "record-processors": "1",
             "export-level": "summary",
             **self._arrivals(load),
+            **self._end(load),
         }
         options = [word for name, value in settings.items() for word in (f"--{name}", value)]
         flags = ["--use-server-token-count", "--no-gpu-telemetry", "--no-server-metrics"]
         streaming = ["--streaming"] if load.stream else []
-        argv = (str(python.parent / "aiperf"), "profile", *options, *flags, *streaming)
+        exact = ["--extra-inputs", '{"ignore_eos": true}'] if load.exact_output else []
+        argv = (str(python.parent / "aiperf"), "profile", *options, *flags, *streaming, *exact)
         return Command(argv)
 
     def _arrivals(self, load: Load) -> dict[str, str]:
         if load.arrivals == "closed":
             return {"concurrency": str(load.users)}
         return {"request-rate": f"{load.rate:g}", "arrival-pattern": load.arrivals}
+
+    def _end(self, load: Load) -> dict[str, str]:
+        if load.requests is not None:
+            return {"request-count": str(load.requests)}
+        return {"benchmark-duration": f"{load.duration_s:g}"}
 
     def report(self, files: Files) -> Path:
         """Returns where its summary is."""

@@ -35,14 +35,15 @@ class Guidellm:
             "backend": {
                 "kind": "openai_http",
                 "target": load.address,
-                "model": "mock",
+                "model": load.model,
                 "stream": load.stream,
                 "max_tokens": load.output_tokens,
                 "validate_backend": False,
                 "http2": False,
+                **({"extras": {"body": {"ignore_eos": True}}} if load.exact_output else {}),
             },
             "profile": self._profile(load),
-            "constraints": [{"kind": "max_duration", "seconds": load.duration_s}],
+            "constraints": [self._end(load)],
             "tokenizer": {"kind": "huggingface_auto", "model": str(files.tokenizer)},
             "data": [{"kind": "json_file", "path": str(files.prompts)}],
             "seed": {"kind": "static", "value": load.seed},
@@ -54,6 +55,11 @@ class Guidellm:
         if load.arrivals == "closed":
             return {"kind": "concurrent", "streams": [load.users]}
         return {"kind": load.arrivals, "rate": [load.rate], "max_concurrency": IN_FLIGHT}
+
+    def _end(self, load: Load) -> dict[str, Any]:
+        if load.requests is not None:
+            return {"kind": "max_requests", "count": load.requests}
+        return {"kind": "max_duration", "seconds": load.duration_s}
 
     def report(self, files: Files) -> Path:
         """Returns where its report is."""

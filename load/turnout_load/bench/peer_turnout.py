@@ -20,19 +20,25 @@ class Turnout:
         """Returns `turnout-load run …`."""
         settings = {
             "url": f"{load.address}/v1",
-            "model": "mock",
+            "model": load.model,
             "arrivals": load.arrivals,
             "rate": f"{load.rate:g}",
             "users": str(load.users),
-            "duration": f"{load.duration_s:g}",
             "input-tokens": f"fixed:{PROMPT_WORDS}",
             "output-tokens": f"fixed:{load.output_tokens}",
             "seed": str(load.seed),
             "out": str(files.folder),
+            **self._end(load),
         }
         options = [word for name, value in settings.items() for word in (f"--{name}", value)]
         stream = "--stream" if load.stream else "--no-stream"
-        return Command((str(python), "-m", "turnout_load", "run", *options, stream))
+        exact = ["--exact-output"] if load.exact_output else []
+        return Command((str(python), "-m", "turnout_load", "run", *options, *exact, stream))
+
+    def _end(self, load: Load) -> dict[str, str]:
+        if load.requests is not None:
+            return {"requests": str(load.requests)}
+        return {"duration": f"{load.duration_s:g}"}
 
     def report(self, files: Files) -> Path:
         """Returns where its result is."""
