@@ -74,8 +74,8 @@ class AdminReplica:
         """Returns where the admin API answers."""
         return "" if self._port is None else self._port.address
 
-    async def __del__(self) -> None:
-        """Closes the port and the database (Serve awaits it when the replica ends)."""
+    async def close(self) -> None:
+        """Closes the port and the database."""
         self._watch.cancel()
         await self._close_port()
         await self._store.dispose()

@@ -14,14 +14,15 @@ from turnout.access.directory import Directory
 from turnout.config.settings import GatewaySettings, LimiterSettings
 from turnout.errors import TurnoutError
 from turnout.gateway.app import Governance
-from turnout.limits.amounts import Subject
 from turnout.limits.build import build as build_limiter
+from turnout.limits.build import spending_in
 from turnout.limits.claim import Limiter
+from turnout.limits.redis import RedisLimiter
 from turnout.store.engine import open_store, state_dir
 from turnout.store.errors import FAILURES
 from turnout.store.keys import find
 from turnout.store.migrate import migrate
-from turnout.store.usage import insert_usage, spent_usd
+from turnout.store.usage import insert_usage
 from turnout.store.usage_reports import StoredReports
 from turnout.usage.ledger import DiskLedger
 
@@ -66,7 +67,7 @@ class Keeper:
         # A store that is away keeps nobody from starting: keys are then checked once it is back.
         await asyncio.wait((self._migration,), timeout=MIGRATE_TIMEOUT_S)
         if self._limiter is None or self._limiter_settings != settings.limiter:
-            self._limiter = build_limiter(settings.limiter, os.environ, self._spent_usd)
+            self._limiter = build_limiter(settings.limiter, os.environ, spending_in(self.store))
             self._limiter_settings = settings.limiter
         return Governance(self._access(settings), self._limiter, self.ledger, self._reports)
 
@@ -76,6 +77,8 @@ class Keeper:
         await self.ledger.stop()
         if self._directory is not None:
             await self._directory.close()
+        if isinstance(self._limiter, RedisLimiter):
+            await self._limiter.close()
         await self.store.dispose()
 
     def _access(self, settings: GatewaySettings) -> Access:
@@ -85,10 +88,6 @@ class Keeper:
             self._directory = Directory(functools.partial(find, self.store), settings.access)
         self._directory.configure(settings.access)
         return self._directory
-
-    async def _spent_usd(self, subject: Subject, since_s: float) -> float:
-        whose = {"team": subject.name} if subject.kind == "team" else {"key_id": subject.name}
-        return await spent_usd(self.store, since_s=since_s, **whose)
 
 
 async def _migrated(store: AsyncEngine) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import ray
 from ray import serve
-from ray._raylet import GcsClient
+from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 from ray.exceptions import RayError
 from ray.serve.handle import DeploymentHandle
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import ray
-from ray._raylet import InnerGcsClient
-from ray.exceptions import RpcError
+from ray._raylet import InnerGcsClient  # type: ignore[attr-defined]  # compiled
+from ray.exceptions import RayError
 from ray.serve._private import router as ray_router
 from ray.serve._private.common import ReplicaID, RunningReplicaInfo
 from ray.serve._private.constants import REQUEST_ROUTING_STATS_METHOD
@@ -130,7 +130,13 @@ def test_a_router_that_has_not_heard_yet_has_no_replicas() -> None:
 
 
 def test_what_an_engine_tells_is_its_load_and_nothing_before_it_has_told() -> None:
-    told = {"waiting": 2, "running": 3, "kv_usage": 0.5, "ttft_s": 0.1, "itl_s": None}
+    told: dict[str, Any] = {
+        "waiting": 2,
+        "running": 3,
+        "kv_usage": 0.5,
+        "ttft_s": 0.1,
+        "itl_s": None,
+    }
     (replica,) = table_of(info("here", **told)).replicas("m")
     assert replica.load == EngineLoad(2, 3, 0.5, 0.1, None)
     (silent,) = table_of(info("here")).replicas("m")
@@ -166,7 +172,7 @@ async def test_drains_stay_as_known_while_the_head_node_is_away(
         nonlocal asked
         asked += 1
         if asked > 1:
-            raise RpcError("unavailable")
+            raise RayError
         return frozenset({"there"})
 
     monkeypatch.setattr(replica_table, "DRAIN_WATCH_PERIOD_S", 0.0)

@@ -45,18 +45,23 @@ class Ask(msgspec.Struct):
     @property
     def prompt_tokens(self) -> int:
         """Returns the prompt's length: its words, or its token ids."""
+        return len(self.words)
+
+    @property
+    def words(self) -> list[str]:
+        """Returns the prompt's tokens in order: its words, or its token ids."""
         if isinstance(self.prompt, str):
-            return len(self.prompt.split())
+            return self.prompt.split()
         if self.prompt:
-            return sum(len(each.split()) if isinstance(each, str) else 1 for each in self.prompt)
-        return sum(_words(message) for message in self.messages or ())
+            return [word for each in self.prompt for word in str(each).split()]
+        return [word for message in self.messages or () for word in _words(message)]
 
 
-def _words(message: Message) -> int:
+def _words(message: Message) -> list[str]:
     if isinstance(message.content, str):
-        return len(message.content.split())
+        return message.content.split()
     texts = (part.get("text") for part in message.content or ())
-    return sum(len(text.split()) for text in texts if isinstance(text, str))
+    return [word for text in texts if isinstance(text, str) for word in text.split()]
 
 
 decode_ask = msgspec.json.Decoder(Ask).decode

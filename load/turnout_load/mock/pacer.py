@@ -11,15 +11,15 @@ from time import perf_counter_ns
 MS = 1_000_000
 TIMER_LATE_NS = 200_000
 """How late a timer of uvloop fires that is a whole number of milliseconds away."""
-FEW = 64
-"""With more calls pending the loop is busy anyway, and its own timers have to do."""
 
 
 class Pacer:
     """Calls what is due; waits busily for the last millisecond, while other events are served."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, few: int = 64) -> None:
+        """With more than `few` calls pending the loop's own timers have to do."""
         self._loop = loop
+        self._few = few
         self._due: list[tuple[int, int, Callable[[], None]]] = []
         self._order = itertools.count()
         self._wake_up: asyncio.Handle | None = None
@@ -37,7 +37,7 @@ class Pacer:
         left_ns = self._due[0][0] - perf_counter_ns()
         # uvloop rounds a delay to milliseconds: the rest is waited for busily
         whole_ms = max(left_ns - TIMER_LATE_NS, 0) // MS
-        if len(self._due) > FEW:
+        if len(self._due) > self._few:
             whole_ms = max(whole_ms, 1)
         if whole_ms:
             self._wake_up = self._loop.call_later(whole_ms / 1e3, self._call_due)

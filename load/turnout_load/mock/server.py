@@ -18,6 +18,7 @@ import uvloop
 from turnout_load.errors import BadOption
 from turnout_load.mock.answer import Request, answer
 from turnout_load.mock.ask import decode_ask
+from turnout_load.mock.engine import Engine
 from turnout_load.mock.faults import PREFIX, faulty_answer, refusal
 from turnout_load.mock.pacer import Pacer
 from turnout_load.mock.player import Player
@@ -33,9 +34,10 @@ class Mock:
     """What the connections share."""
 
     def __init__(self, settings: MockSettings, loop: asyncio.AbstractEventLoop) -> None:
-        self.pacer = Pacer(loop)
+        self.pacer = Pacer(loop, settings.exact_up_to)
         self.truth = Truth()
         self._settings = settings
+        self._engine = Engine(settings)
         self._numbers = itertools.count(1)
 
     def script(self, method: bytes, path: bytes, body: bytes, now_ns: int) -> Script:
@@ -44,10 +46,10 @@ class Mock:
             if method != b"POST":
                 return refusal(405, "POST is what this path takes")
             self.truth.arrived(now_ns)
-            return self._answer(ASKED[path], body)
+            return self._answer(ASKED[path], body, now_ns)
         return self._told(method, path)
 
-    def _answer(self, is_chat: bool, body: bytes) -> Script:
+    def _answer(self, is_chat: bool, body: bytes, now_ns: int) -> Script:
         try:
             ask = decode_ask(body)
         except msgspec.DecodeError as wrong:
@@ -56,7 +58,7 @@ class Mock:
         headers = (f"x-request-id: {identity}", *self._model_header(body))
         request = Request(ask, is_chat, identity, headers)
         make = faulty_answer if ask.model.startswith(PREFIX) else answer
-        return make(request, self._settings)
+        return make(request, self._engine.admit(ask, now_ns))
 
     def _model_header(self, body: bytes) -> tuple[str, ...]:
         models = self._settings.models
@@ -68,6 +70,8 @@ class Mock:
                 return _json(self.truth.as_json())
             case b"POST", b"/truth/reset":
                 self.truth = Truth()
+                return _json({})
+            case b"GET", b"/health":  # as vLLM's server; routers ask for it
                 return _json({})
             case b"GET", b"/v1/models":
                 names = self._settings.models or ("mock",)

@@ -14,6 +14,7 @@ from turnout.gateway.balance.state import REQUEST_TOKENS, ReplicaState, Speed
 from turnout.gateway.balance.weights import Weights
 from turnout.gateway.replicas import Replica
 
+__all__ = ["Balancer", "Job"]
 log = logging.getLogger(__name__)
 MOST_SESSIONS = 65_536
 FORGOTTEN_AFTER_S = 60.0

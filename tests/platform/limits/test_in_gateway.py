@@ -46,7 +46,8 @@ async def no_metrics() -> Iterable[Iterable[Metric]]:
 async def answer(limits: Limits, **fields: Any) -> httpx.Response:
     governance = Governance(Always(caller(limits)), MemoryLimiter())
     transport = DirectTransport(connect_timeout_s=1.0)
-    gateway = Gateway(OneReplica(), transport, GatewayMetrics(), no_metrics, governance)
+    gateway = Gateway(OneReplica(), transport, GatewayMetrics(), no_metrics)
+    gateway.govern(governance)
     gateway.configure(GatewaySettings.model_validate({"models": {"small": MODEL}}), lambda _: 0.5)
     body = {"model": "small", "messages": [{"role": "user", "content": "hi"}], **fields}
     over = httpx.ASGITransport(app=gateway)

@@ -43,7 +43,7 @@ def test_a_fast_replica_gets_more_than_a_slow_one() -> None:
 
 
 def test_a_slower_replica_takes_its_part_before_the_fastest_is_as_slow_as_it() -> None:
-    """With a queue of 0.8 s the fast one is done sooner, 3.6 s against 5.5 s, and all behind wait."""
+    """With a queue of 0.8 s the fast one is done in 3.6 s against 5.5 s, but all behind it wait."""
     queued = state("r1", unread_tokens=4000)
     assert chosen([queued, state("r2", slower=2)]) == "r2"
     greedy = Weights(crowding=1, reading=1)
