@@ -63,9 +63,9 @@ def _used(view: View) -> Iterator[_Ports]:
         yield _Ports(("grpc_options", "port"), grpc_port, grpc_port)
     for app in view.of_kind("gateway"):
         for loc, entry in app.deployments:
-            port = mapping(entry.get("user_config")).get("port")
-            if entry.get("name") == "Admin" and isinstance(port, int):
-                yield _Ports((*loc, "user_config", "port"), port, port)
+            own = mapping(entry.get("user_config")).get("port")
+            if entry.get("name") == "Admin" and isinstance(own, int):
+                yield _Ports((*loc, "user_config", "port"), own, own)
     for host in view.hosts:
         if host.args and host.args.http_port_range:
             yield _Ports((*host.loc, "args", "http_port_range"), *host.args.http_port_range)

@@ -41,7 +41,8 @@ from turnout.gateway.record_of import record_of
 from turnout.gateway.relay import Relay
 from turnout.gateway.replicas import ReplicaTable
 from turnout.gateway.request import GenerationRequest
-from turnout.gateway.tokenizer_pages import DETOKENIZE, TOKENIZE, TokenizerPages
+from turnout.gateway.tokenizer_pages import DETOKENIZE, TokenizerPages
+from turnout.gateway.tokens import PATH as TOKENIZE
 from turnout.gateway.tokens import token_counter
 from turnout.gateway.transport import Transport
 from turnout.gateway.usage_page import PATH as USAGE

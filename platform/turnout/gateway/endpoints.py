@@ -8,7 +8,8 @@ from turnout.gateway.dialects.messages import COUNT_PATH, Messages
 from turnout.gateway.dialects.messages import PATH as MESSAGES
 from turnout.gateway.dialects.responses import PATH as RESPONSES
 from turnout.gateway.dialects.responses import Responses
-from turnout.gateway.tokenizer_pages import DETOKENIZE, TOKENIZE
+from turnout.gateway.tokenizer_pages import DETOKENIZE
+from turnout.gateway.tokens import PATH as TOKENIZE
 
 DIALECTS: Mapping[str, Dialect] = {
     **{path: OpenAI(endpoint) for endpoint, path in PATHS.items()},

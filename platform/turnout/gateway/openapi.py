@@ -4,7 +4,36 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from pydantic import BaseModel
+
 from turnout.gateway.api import BODIES, PATHS
+from turnout.gateway.dialects.messages import COUNT_PATH
+from turnout.gateway.dialects.messages import PATH as MESSAGES
+from turnout.gateway.dialects.messages_api import CountTokens, CreateMessage
+from turnout.gateway.dialects.responses import PATH as RESPONSES
+from turnout.gateway.dialects.responses_api import CreateResponse
+from turnout.gateway.tokenizer_pages import BODIES as TOKENIZER_BODIES
+
+_POSTS: dict[str, type[BaseModel]] = {
+    **{PATHS[endpoint]: body for endpoint, body in BODIES.items()},
+    RESPONSES: CreateResponse,
+    MESSAGES: CreateMessage,
+    COUNT_PATH: CountTokens,
+    **TOKENIZER_BODIES,
+}
+_ANTHROPICS = (MESSAGES, COUNT_PATH)
+_ANTHROPIC_ERROR = {
+    "type": "object",
+    "required": ["type", "error"],
+    "properties": {
+        "type": {"const": "error"},
+        "error": {
+            "type": "object",
+            "required": ["type", "message"],
+            "properties": {"type": {"type": "string"}, "message": {"type": "string"}},
+        },
+    },
+}
 
 _ERROR = {
     "type": "object",
@@ -25,6 +54,7 @@ _ERROR = {
 _PAGES = {
     "/v1/models": "The models on offer, `auto` included.",
     "/v1/models/{id}": "One model.",
+    "/v1/usage": "What the caller's team used and what it cost.",
     "/healthz": "Whether the gateway runs.",
     "/readyz": "Whether every model has a ready replica (503 with Retry-After until then).",
     "/metrics": "Prometheus metrics of all gateway replicas.",
@@ -38,14 +68,16 @@ def openapi() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Turnout gateway", "version": version("turnout")},
-        "paths": {**{p: _post(e) for e, p in PATHS.items()}, **{p: _get(p) for p in _PAGES}},
-        "components": {"schemas": {"Error": _ERROR, **_schemas()}},
+        "paths": {**{p: _post(p) for p in _POSTS}, **{p: _get(p) for p in _PAGES}},
+        "components": {
+            "schemas": {"Error": _ERROR, "AnthropicError": _ANTHROPIC_ERROR, **_schemas()}
+        },
     }
 
 
 def _schemas() -> dict[str, Any]:
     schemas: dict[str, Any] = {}
-    for body in BODIES.values():
+    for body in _POSTS.values():
         schema = body.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas.update(schema.pop("$defs", {}))
         schemas[body.__name__] = schema
@@ -56,26 +88,32 @@ def _content(schema: dict[str, Any], kind: str = "application/json") -> dict[str
     return {"content": {kind: {"schema": schema}}}
 
 
-def _answers(ok: dict[str, Any], *errors: int) -> dict[str, Any]:
+def _answers(ok: dict[str, Any], *errors: int, shape: str = "Error") -> dict[str, Any]:
+    whose = "OpenAI" if shape == "Error" else "Anthropic"
     error = {
-        "description": "An error in OpenAI's shape.",
-        **_content({"$ref": "#/components/schemas/Error"}),
+        "description": f"An error in {whose}'s shape.",
+        **_content({"$ref": f"#/components/schemas/{shape}"}),
     }
     return {"200": ok, **{str(status): error for status in errors}}
 
 
-def _post(endpoint: Any) -> dict[str, Any]:
-    body = BODIES[endpoint]
-    ok: dict[str, Any] = {"description": "OpenAI's answer; server-sent events with `stream`."}
-    ok["content"] = {"application/json": {}, "text/event-stream": {}}
+def _post(path: str) -> dict[str, Any]:
+    body = _POSTS[path]
+    whose = "Anthropic" if path in _ANTHROPICS else "OpenAI"
+    ok: dict[str, Any] = {"description": f"{whose}'s answer", "content": {"application/json": {}}}
+    if "stream" in body.model_fields:
+        ok["description"] += "; server-sent events with `stream`"
+        ok["content"]["text/event-stream"] = {}
+    errors = (400, 401, 403, 404, 413, 429, 503)
+    shape = "AnthropicError" if path in _ANTHROPICS else "Error"
     return {
         "post": {
-            "summary": (body.__doc__ or "").strip(),
+            "summary": (body.__doc__ or "").strip().partition("\n")[0],
             "requestBody": {
                 "required": True,
                 **_content({"$ref": f"#/components/schemas/{body.__name__}"}),
             },
-            "responses": _answers(ok, 400, 404, 413, 503),
+            "responses": _answers(ok, *errors, shape=shape),
         }
     }
 
@@ -86,6 +124,7 @@ def _get(path: str) -> dict[str, Any]:
         page["parameters"] = [
             {"name": "id", "in": "path", "required": True, "schema": {"type": "string"}}
         ]
-    errors = {"/v1/models/{id}": (404,), "/readyz": (503,)}.get(path, ())
+    statuses = {"/v1/models/{id}": (404,), "/readyz": (503,), "/v1/usage": (400, 404, 503)}
+    errors = statuses.get(path, ())
     page["responses"] = _answers({"description": "OK"}, *errors)
     return {"get": page}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.platform.config.mistakes import only_problem, problems_of
 
+from turnout.config.deployment_file import DeploymentFile
 from turnout.config.document import parse
-from turnout.config.load import DeploymentFile
 
 GATEWAY = "      - name: Gateway\n"
 SHARED = "          database: postgresql\n          limiter: {backend: redis}\n          models:\n"

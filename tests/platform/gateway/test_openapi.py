@@ -9,6 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.platform.gateway.system import CHAT, COMPLETIONS
 
+from turnout.gateway.endpoints import DIALECTS, QUESTIONS
 from turnout.gateway.openapi import openapi
 
 if TYPE_CHECKING:
@@ -50,6 +51,16 @@ def test_every_reference_leads_somewhere() -> None:
         ("Completion", {"model": "m", "prompt": 3}, False),
         ("Error", {"error": {"message": "m", "type": "t", "param": None, "code": None}}, True),
         ("Error", {"error": "m"}, False),
+        ("CreateMessage", {"model": "m", "max_tokens": 5, "messages": USER}, True),
+        ("CreateMessage", {"model": "m", "messages": USER}, False),
+        ("CountTokens", {"model": "m", "messages": USER}, True),
+        ("AnthropicError", {"type": "error", "error": {"type": "t", "message": "m"}}, True),
+        ("AnthropicError", {"error": {"type": "t", "message": "m"}}, False),
+        ("CreateResponse", {"model": "m", "input": "hi", "store": False}, True),
+        ("CreateResponse", {"model": "m", "input": USER}, True),
+        ("CreateResponse", {"model": "m"}, False),
+        ("Tokenize", {"model": "m", "prompt": "hi"}, True),
+        ("Detokenize", {"model": "m", "tokens": [-1]}, False),
     ],
 )
 def test_bodies_are_judged_as_the_gateway_judges_them(name: str, body: Any, valid: bool) -> None:
@@ -60,10 +71,14 @@ async def test_every_path_of_the_page_answers(system: System) -> None:
     page = (await system.client.get("/openapi.json")).json()
     assert page == json.loads(json.dumps(openapi()))
     assert page["openapi"].startswith("3.1")
-    assert set(page["paths"]) >= {CHAT, COMPLETIONS, "/v1/models", "/metrics"}
+    assert set(page["paths"]) >= {CHAT, COMPLETIONS, "/v1/models", "/metrics", "/v1/usage"}
+    assert set(page["paths"]) >= {*DIALECTS, *QUESTIONS}
     for path, operations in page["paths"].items():
         (method,) = operations
         answer = await system.client.request(method, path.replace("{id}", "auto"))
-        assert answer.status_code == (400 if method == "post" else 200), path
-        if method == "post":
-            assert is_valid("Error", answer.json())
+        expected = 400 if method == "post" else 404 if path == "/v1/usage" else 200
+        assert answer.status_code == expected, path
+        shape = operations[method]["responses"].get(str(expected), {}).get("content", {})
+        if expected != 200:
+            (schema,) = (each["schema"]["$ref"] for each in shape.values())
+            assert is_valid(schema.rpartition("/")[2], answer.json()), path

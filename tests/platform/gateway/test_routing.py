@@ -135,17 +135,25 @@ async def test_the_replica_with_the_fewest_requests_is_picked(bare: System) -> N
     assert [engine.most_running for engine in engines] == [3, 3, 3]
 
 
-async def test_equal_replicas_are_picked_by_market_preference(bare: System) -> None:
+async def test_what_can_be_resumed_goes_to_spot_and_the_rest_to_reserved(bare: System) -> None:
     spot = await bare.add(FakeEngine(), market="spot", name="a")
     reserved = await bare.add(FakeEngine(), market="reserved", name="b")
     await bare.chat()
     assert (len(spot.received), len(reserved.received)) == (0, 1)
-    reserved.stalls = True
-    running = asyncio.create_task(bare.chat())
-    await eventually(lambda: reserved.running == 1)
-    await bare.chat()
-    assert len(spot.received) == 1
-    running.cancel()
+    await bare.chat(stream=True)
+    assert (len(spot.received), len(reserved.received)) == (1, 1)
+
+
+async def test_a_busy_market_is_left_for_the_other(bare: System) -> None:
+    spot = await bare.add(FakeEngine(), market="spot", name="a")
+    reserved = await bare.add(FakeEngine(), market="reserved", name="b")
+    reserved.stalls = spot.stalls = True
+    running = [asyncio.create_task(bare.chat()) for _ in range(8)]
+    await eventually(lambda: reserved.running + spot.running == len(running))
+    assert reserved.running
+    assert spot.running
+    for task in running:
+        task.cancel()
 
 
 async def test_a_pool_taken_out_of_the_settings_gets_nothing(bare: System) -> None:

@@ -100,7 +100,7 @@ def _output(config: Fields) -> dict[str, Any]:
     effort, shape = config.get("effort"), config.get("format")
     if effort is not None and effort not in _EFFORTS:
         raise InvalidField("output_config.effort", f"must be one of {', '.join(_EFFORTS)}")
-    asked = {} if effort is None else {"reasoning_effort": _EFFORTS[effort]}
+    asked: dict[str, Any] = present(reasoning_effort=_EFFORTS.get(effort or ""))
     if shape is not None:
         shape = mapping(config, "format", "output_config")
         if shape.get("type") != "json_schema":

@@ -162,7 +162,7 @@ def _messages(fields: Fields) -> list[dict[str, Any]]:
         return [*messages, {"role": "user", "content": given}]
     for item, at in parts(given, "input"):
         _take(item, at, messages)
-    if not messages:
+    if all(message["role"] == "system" for message in messages):
         raise InvalidField("input", "holds nothing to answer")
     return messages
 

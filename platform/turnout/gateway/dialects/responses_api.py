@@ -20,7 +20,7 @@ class CreateResponse(BaseModel):
     model: Annotated[str, Field(strict=True)] = Field(
         description='A model\'s name or alias, or "auto" to let the router pick.'
     )
-    input: str | Annotated[List[dict[str, Any]], Field(min_length=1)] = Field(
+    input: str | List[dict[str, Any]] = Field(
         description="Text, or the whole conversation as items: message, function_call, "
         "function_call_output, reasoning."
     )

@@ -84,7 +84,7 @@ class ResponseEvents:
             self._add_call(call, out)
 
     def _add_text(self, key: str, text: str, out: list[bytes]) -> None:
-        if self._open is None or self._open.key != key:
+        if self._needs(key, out):
             make, content, kind = _TEXTS[key]
             item = make(self._base, len(self._output), "")
             opened = _OpenItem(key, item, len(self._output), kind, content)
@@ -93,13 +93,13 @@ class ResponseEvents:
             out.append(self._event("content_part.added", **place, part=content("")))
         assert self._open is not None
         self._open.texts.append(text)
-        more = {"logprobs": []} if key == "message" else {}
+        more: Item = {"logprobs": []} if key == "message" else {}
         place = {**self._open.place, "content_index": 0}
         out.append(self._event(f"{self._open.kind}.delta", **place, delta=text, **more))
 
     def _add_call(self, call: Mapping[str, Any], out: list[bytes]) -> None:
         key, function = f"call {call.get('index')}", call.get("function") or {}
-        if self._open is None or self._open.key != key:
+        if self._needs(key, out):
             named = (call.get("id") or "", function.get("name") or "", "")
             item = function_call(self._base, len(self._output), *named)
             opened = _OpenItem(key, item, len(self._output), "function_call_arguments")
@@ -110,8 +110,14 @@ class ResponseEvents:
             kind = f"{self._open.kind}.delta"
             out.append(self._event(kind, **self._open.place, delta=arguments))
 
-    def _start(self, opened: "_OpenItem", empty: Item, out: list[bytes]) -> None:
+    def _needs(self, key: str, out: list[bytes]) -> bool:
+        """Tells whether an item has to be started; the one that is open is done then."""
+        if self._open is not None and self._open.key == key:
+            return False
         self._finish_item(out)
+        return True
+
+    def _start(self, opened: "_OpenItem", empty: Item, out: list[bytes]) -> None:
         self._open = opened
         item = {**opened.item, **empty, "status": "in_progress"}
         out.append(self._event("output_item.added", output_index=opened.index, item=item))
@@ -129,7 +135,7 @@ class ResponseEvents:
             part = opened.content(text)
             item = {**opened.item, "content": [part], "status": status}
             place = {**opened.place, "content_index": 0}
-            more = {"logprobs": []} if opened.key == "message" else {}
+            more: Item = {"logprobs": []} if opened.key == "message" else {}
             out.append(self._event(f"{opened.kind}.done", **place, text=text, **more))
             out.append(self._event("content_part.done", **place, part=part))
         self._output.append(item)

@@ -85,7 +85,10 @@ def test_sampling_is_passed_on_by_chats_names() -> None:
 
 @pytest.mark.parametrize(
     "system",
-    ["Be brief.\nBe kind.", [{"type": "text", "text": "Be brief."}, {"type": "text", "text": "Be kind."}]],
+    [
+        "Be brief.\nBe kind.",
+        [{"type": "text", "text": "Be brief."}, {"type": "text", "text": "Be kind."}],
+    ],
 )
 def test_the_system_prompt_leads_the_chat(system: Any) -> None:
     assert chat(system=system)["messages"][0] == {
@@ -102,7 +105,12 @@ def test_a_tools_turns_become_calls_and_tool_messages() -> None:
             "content": [
                 {"type": "thinking", "thinking": "two calls", "signature": "x"},
                 {"type": "text", "text": "I look."},
-                {"type": "tool_use", "id": "t1", "name": "get_weather", "input": {"location": "Paris"}},
+                {
+                    "type": "tool_use",
+                    "id": "t1",
+                    "name": "get_weather",
+                    "input": {"location": "Paris"},
+                },
                 {"type": "tool_use", "id": "t2", "name": "get_weather", "input": {}},
             ],
         },
@@ -200,9 +208,18 @@ def test_a_schema_for_the_answer_is_chats_response_format() -> None:
         ({"messages": []}, "messages"),
         ({"messages": [{"role": "tool", "content": "x"}]}, "messages[0].role"),
         ({"messages": [{"role": "user", "content": ["x"]}]}, "messages[0].content"),
-        ({"messages": [{"role": "user", "content": [{"type": "text"}]}]}, "messages[0].content[0].text"),
-        ({"messages": [{"role": "user", "content": [{"type": "document"}]}]}, "messages[0].content[0].type"),
-        ({"messages": [{"role": "assistant", "content": [{"type": "tool_use", "input": 1}]}]}, "messages[0].content[0].input"),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "text"}]}]},
+            "messages[0].content[0].text",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [{"type": "document"}]}]},
+            "messages[0].content[0].type",
+        ),
+        (
+            {"messages": [{"role": "assistant", "content": [{"type": "tool_use", "input": 1}]}]},
+            "messages[0].content[0].input",
+        ),
         ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "tools[0].type"),
         ({"tools": [{"name": "x"}]}, "tools[0].input_schema"),
         ({"tool_choice": {"type": "tool"}}, "tool_choice.name"),
@@ -211,7 +228,7 @@ def test_a_schema_for_the_answer_is_chats_response_format() -> None:
         ({"output_config": {"format": {"type": "xml"}}}, "output_config.format.type"),
         ({"metadata": {"user_id": 3}}, "metadata.user_id"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_refused_by_its_place(fields: Any, param: str) -> None:
     assert refused(**fields) == param
 

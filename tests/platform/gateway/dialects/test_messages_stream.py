@@ -55,13 +55,15 @@ def test_a_text_comes_in_the_documented_order() -> None:
     )
     assert got == START + (
         "event: content_block_start\n"
-        'data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n'
+        'data: {"type":"content_block_start","index":0,'
+        '"content_block":{"type":"text","text":""}}\n\n'
         'event: ping\ndata: {"type":"ping"}\n\n'
         "event: content_block_delta\n"
         'data: {"type":"content_block_delta","index":0,'
         '"delta":{"type":"text_delta","text":"Hello"}}\n\n'
         "event: content_block_delta\n"
-        'data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"!"}}\n\n'
+        'data: {"type":"content_block_delta","index":0,'
+        '"delta":{"type":"text_delta","text":"!"}}\n\n'
         'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n'
         "event: message_delta\n"
         'data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},'
@@ -119,7 +121,7 @@ def test_text_then_calls_are_blocks_one_after_the_other() -> None:
         ("message_delta", None, ""),
         ("message_stop", None, ""),
     ]
-    assert '"content_block":{"type":"tool_use","id":"toolu_0","name":"get_weather","input":{}}' in got
+    assert '{"type":"tool_use","id":"toolu_0","name":"get_weather","input":{}}' in got
     assert '"stop_reason":"tool_use"' in got
 
 
