@@ -47,9 +47,7 @@ def _problem(detail: ErrorDetails, document: Document) -> tuple[Loc, Problem]:
 def _in_file(typed: Loc, detail: ErrorDetails, document: Document) -> Loc:
     """Leaves out what pydantic adds to a location: union tags, `[key]`, names of types."""
     loc = tuple(
-        part
-        for place, part in enumerate(typed)
-        if part != "[key]" and not _is_tag(place, typed)
+        part for place, part in enumerate(typed) if part != "[key]" and not _is_tag(place, typed)
     )
     if detail["type"] in ("missing", "extra_forbidden", "invalid_key"):
         return loc

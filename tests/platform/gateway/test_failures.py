@@ -48,7 +48,7 @@ async def test_auto_uses_large_while_small_is_away(system: System) -> None:
 async def test_another_replica_answers_when_one_refuses_connections(
     bare: System, closed_port: str, stream: bool
 ) -> None:
-    # Streams, which can be resumed, are sent to spot replicas first; whole answers to reserved ones.
+    # Streams, which can be resumed, go to spot replicas first; whole answers to reserved ones.
     first, second = ("spot", "reserved") if stream else ("reserved", "spot")
     bare.add_at(closed_port, FakeEngine(), first, 2048, "a-gone")
     alive = await bare.add(FakeEngine(), market=second, name="b-alive")
@@ -65,7 +65,9 @@ async def test_three_replicas_are_tried_and_no_more(bare: System, closed_port: s
     answer = await bare.chat()
     assert answer.status_code == 503
     assert answer.headers["retry-after"] == "5"
-    assert "no replica of 'small' could be reached in 3 attempts" in answer.json()["error"]["message"]
+    assert (
+        "no replica of 'small' could be reached in 3 attempts" in answer.json()["error"]["message"]
+    )
     assert await bare.metric("turnout_replica_failures_total") == 3
 
 
