@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 from turnout_load.bench.gateway.processes import (
     MARK,
@@ -64,7 +65,7 @@ def test_a_childs_cpu_time_is_what_the_kernel_says_of_it(stage: Stage) -> None:
         ticks = Path(f"/proc/{busy.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
         assert [pid for pid, _ in seen] == [busy.pid]
         (usage,) = seen.values()
-        assert usage.cpu_s == sum(map(int, ticks)) / 100  # man 5 proc: utime, stime
+        assert usage.cpu_s == pytest.approx(sum(map(int, ticks)) / 100)  # man 5 proc: utime, stime
         assert usage.cpu_s >= 0.29
         end_all(stage.mark)
         assert not marked(stage.mark)
