@@ -42,7 +42,9 @@ def leaves(kind: type[RequestError]) -> set[type[RequestError]]:
 
 
 def test_no_error_is_left_out_here() -> None:
-    assert {type(error) for error in EVERY_ERROR} == leaves(RequestError)
+    # Those of the admin API, where a test has imported it, are not the gateway's.
+    ours = {kind for kind in leaves(RequestError) if kind.__module__.startswith("turnout.gateway")}
+    assert {type(error) for error in EVERY_ERROR} == ours
 
 
 @pytest.mark.parametrize("error", EVERY_ERROR, ids=lambda error: type(error).__name__)
