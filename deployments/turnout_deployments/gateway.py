@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from turnout.gateway.app import Gateway
 from turnout.gateway.metrics import GatewayMetrics
 from turnout.gateway.transport import DirectTransport
 from turnout_deployments import admin
+from turnout_deployments.direct_ingress import answer_directly
 from turnout_deployments.governance import Keeper
 from turnout_deployments.handle_transport import HandleTransport, PreferDirect
 from turnout_deployments.replica_table import HandleTable
@@ -76,6 +78,7 @@ class GatewayReplica:
 
     async def __serve_build_asgi_app__(self) -> Gateway:
         """Hands Serve the ASGI app (Serve's hook for apps made after the constructor)."""
+        answer_directly(self._gateway)
         return self._gateway
 
     async def reconfigure(self, user_config: dict[str, Any]) -> None:
@@ -86,6 +89,7 @@ class GatewayReplica:
             self._judge = await asyncio.to_thread(_load_judge, settings.router.encoder)
         governance = await self._keeper.governance(settings)
         self._settings = settings
+        gc.freeze()  # what is loaded by now stays: no collection need look at it
         self._transport.configure(settings)
         self._table.configure(settings.models)
         self._gateway.govern(governance)

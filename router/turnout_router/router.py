@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp, tanh
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,12 @@ class Router:
     def __init__(self, encoder: Encoder, artifact: Artifact) -> None:
         self.encoder = encoder
         self.artifact = artifact
+        arrays = artifact.arrays
+        self._weights = np.stack([arrays["difficulty_weights"], arrays["length_weights"]], axis=1)
+        self._intercepts = np.array(
+            [float(arrays[f"{name}_intercept"]) for name in ("difficulty", "length")]
+        )
+        self._spread = exp(float(arrays["length_spread"]))
 
     @classmethod
     def load(
@@ -70,15 +77,13 @@ class Router:
 
     def estimates(self, texts: Sequence[str]) -> list[Estimate]:
         """Returns an estimate for each text."""
-        arrays = self.artifact.arrays
-        rows = self._rows(texts)
-        good = _sigmoid(rows @ arrays["difficulty_weights"] + arrays["difficulty_intercept"])
-        median = np.exp(rows @ arrays["length_weights"] + arrays["length_intercept"])
-        most = median * np.exp(arrays["length_spread"])
-        return [
-            Estimate(float(p), Length(max(1, round(p50)), max(1, round(p90))))
-            for p, p50, p90 in zip(good, median, most, strict=True)
-        ]
+        return [self._estimated(row) for row in self._rows(texts)]
+
+    def _estimated(self, row: NDArray[np.float64]) -> Estimate:
+        logit, log_median = (row @ self._weights + self._intercepts).tolist()
+        median = exp(log_median)
+        length = Length(max(1, round(median)), max(1, round(median * self._spread)))
+        return Estimate(_sigmoid(logit), length)
 
     def pulls(self, text: str) -> dict[str, float]:
         """Returns what pulls the difficulty's log-odds up (easier) or down, largest first.
@@ -109,8 +114,9 @@ def standardised(
 
 def clipped(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns standardised rows within CLIP standard deviations."""
-    return np.clip(rows, -CLIP, CLIP)
+    within: NDArray[np.float64] = np.minimum(np.maximum(rows, -CLIP), CLIP)
+    return within
 
 
-def _sigmoid(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    return 0.5 * (1.0 + np.tanh(logits / 2))
+def _sigmoid(logit: float) -> float:
+    return 0.5 * (1.0 + tanh(logit / 2))

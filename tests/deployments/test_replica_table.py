@@ -3,6 +3,7 @@
 import asyncio
 import dataclasses
 import inspect
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -43,7 +44,13 @@ def test_ray_still_has_what_the_table_reads() -> None:
     source = inspect.getsource(ray_router.AsyncioRouter)
     assert "self._request_router:" in source or "self._request_router =" in source
     assert "self._running_replicas" in source
-    assert "self._replicas" in inspect.getsource(RequestRouter)
+    source = inspect.getsource(RequestRouter)
+    lists = re.findall(r"self\._replicas_list\b.*", source)
+    assert any("self._replicas_list = list(" in each for each in lists)
+    # another list at every change: never the same one with other contents
+    assert not any(
+        re.search(r"_replicas_list(\[.*\] =|\.(append|remove|clear))", each) for each in lists
+    )
     assert "self._replica_info" in inspect.getsource(RunningReplica)
     assert callable(DeploymentHandle._init)
     fields = {field.name for field in dataclasses.fields(RunningReplicaInfo)}
@@ -82,8 +89,8 @@ class FakeHandle:
     """Stands for an initialized handle whose router has these replicas."""
 
     def __init__(self, *infos: Any) -> None:
-        wrapped = {n: SimpleNamespace(_replica_info=info) for n, info in enumerate(infos)}
-        routed = SimpleNamespace(_replicas=wrapped)
+        wrapped = [SimpleNamespace(_replica_info=info) for info in infos]
+        routed = SimpleNamespace(_replicas_list=wrapped)
         inner = SimpleNamespace(_request_router=routed, _running_replicas=None)
         self._router = SimpleNamespace(_asyncio_router=inner)
 
@@ -126,7 +133,7 @@ def test_a_loopback_address_of_another_node_is_not_used(
 def test_a_router_that_has_not_heard_yet_has_no_replicas() -> None:
     handle = FakeHandle()
     handle._router._asyncio_router._request_router = None
-    assert running(handle) == []  # type: ignore[arg-type]
+    assert running(handle) == ()  # type: ignore[arg-type]
 
 
 def test_what_an_engine_tells_is_its_load_and_nothing_before_it_has_told() -> None:

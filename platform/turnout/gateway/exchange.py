@@ -45,6 +45,7 @@ class Exchange:
         self.started_ns = time.perf_counter_ns()
         self.status = 0
         self.has_ended = False
+        self._has_left = False
         self._marks: dict[str, int] = {}
 
     @property
@@ -87,21 +88,26 @@ class Exchange:
 
         Raises what `work` raises, or `ClientLeft`.
         """
-        task, watch = asyncio.create_task(work), asyncio.create_task(self._until_client_leaves())
+        task = asyncio.current_task()
+        assert task is not None
+        watch = asyncio.create_task(self._cancel_when_client_leaves(task))
         try:
-            await asyncio.wait((task, watch), return_when=asyncio.FIRST_COMPLETED)
-            # Servers report a whole answer as a client that left, too.
-            if not task.done() and not self.has_ended:
-                raise ClientLeft
-            await task
+            await work
+        except (asyncio.CancelledError, Exception) as error:
+            if not self._has_left:
+                raise
+            task.uncancel()
+            raise ClientLeft from error  # also where cleaning up failed
         finally:
-            task.cancel()
             watch.cancel()
-            await asyncio.gather(task, watch, return_exceptions=True)
 
-    async def _until_client_leaves(self) -> None:
+    async def _cancel_when_client_leaves(self, task: asyncio.Task[Any]) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
+        # Servers report a whole answer as a client that left, too.
+        if not self.has_ended:
+            self._has_left = True
+            task.cancel()
 
     async def begin(self, status: int, content_type: str, more: Mapping[str, str] = {}) -> None:
         """Sends the answer's head."""
