@@ -20,6 +20,7 @@ class Catalog:
         self._names = {name: name for name in settings.models}
         for name, model in settings.models.items():
             self._names.update(dict.fromkeys(model.aliases, name))
+        self._last: dict[str, tuple[Sequence[Replica], Candidate]] = {}
 
     @property
     def names(self) -> list[str]:
@@ -28,11 +29,14 @@ class Catalog:
 
     def names_for(self, caller: Caller) -> list[str]:
         """Returns the names that this caller may ask for."""
-        return [
-            name
-            for name in self.names
-            if (caller.may_use(self._names[name]) if name != AUTO else self.models_for(caller))
-        ]
+        return [name for name in self.names if self._offers(name, caller)]
+
+    def _offers(self, asked: str, caller: Caller) -> bool:
+        if asked == AUTO:
+            models = self.settings.models
+            return self.settings.router is not None and any(map(caller.may_use, models))
+        name = self._names.get(asked)
+        return name is not None and caller.may_use(name)
 
     def models_for(self, caller: Caller) -> list[str]:
         """Returns the models whose answers this caller may get."""
@@ -40,7 +44,7 @@ class Catalog:
 
     def resolve(self, asked: str, caller: Caller = ANYONE) -> str:
         """Returns the model behind a name or alias (`auto` stays itself); raises `UnknownModel`."""
-        if asked not in self.names_for(caller):
+        if not self._offers(asked, caller):
             raise UnknownModel(asked[:128], self.names_for(caller))
         return self._names.get(asked, AUTO)
 
@@ -57,9 +61,15 @@ class Catalog:
         return [self._candidate(name, replicas(name)) for name in names]
 
     def _candidate(self, name: str, ready: Sequence[Replica]) -> Candidate:
+        """Returns the same one as last time while the table lists the same replicas."""
+        known = self._last.get(name)
+        if known is not None and known[0] is ready:
+            return known[1]
         model = self.settings.models[name]
         window = min((replica.context_window for replica in ready), default=1 << 62)
-        return Candidate(name, model.tier, window, frozenset(model.capabilities), bool(ready))
+        found = Candidate(name, model.tier, window, frozenset(model.capabilities), bool(ready))
+        self._last[name] = ready, found
+        return found
 
     def listing(self, replicas: Replicas, caller: Caller = ANYONE) -> list[dict[str, Any]]:
         """Returns the entries of `GET /v1/models` for a caller."""

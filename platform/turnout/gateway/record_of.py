@@ -1,6 +1,6 @@
 """The usage record of an exchange that has ended. Pure, but for its id."""
 
-import secrets
+import random
 
 from turnout.gateway.accounting import Account, cost_usd
 from turnout.gateway.exchange import Exchange
@@ -13,7 +13,7 @@ def record_of(exchange: Exchange, account: Account) -> UsageRecord:
     first, last, started = meter.first_ns, meter.last_ns, exchange.started_ns
     gaps = usage.completion_tokens - 1
     return UsageRecord(
-        id=secrets.token_hex(16),
+        id=f"{random.getrandbits(128):032x}",
         at_s=meter.arrived_at_s,
         team=account.caller.team,
         key_id=account.caller.key_id,

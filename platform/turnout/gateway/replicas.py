@@ -39,5 +39,8 @@ class ReplicaTable(Protocol):
     """Tells the ready replicas of a model's pools; never blocks and never asks a replica."""
 
     def replicas(self, model: str) -> Sequence[Replica]:
-        """Returns the ready replicas of a model, of every pool; empty when none is ready."""
+        """Returns the ready replicas of a model, of every pool; empty when none is ready.
+
+        The same sequence as before means that nothing has changed.
+        """
         ...

@@ -61,7 +61,7 @@ class FakeTable:
         self.by_model: dict[str, list[Replica]] = {}
 
     def replicas(self, model: str) -> Sequence[Replica]:
-        return self.by_model.get(model, ())
+        return tuple(self.by_model.get(model, ()))
 
 
 @asynccontextmanager
