@@ -37,7 +37,7 @@ def environment(run_id: str, run_dir: RunDir, inherited: Mapping[str, str]) -> d
         # One event loop per replica: no hop between threads for every message of every request.
         "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
         "RAY_SERVE_HAPROXY_NBTHREAD": "1",
-        # The gateway counts its own requests: else each is a datagram that Ray's proxy actor parses.
+        # The gateway counts its own requests: else each is a datagram for a Ray actor to parse.
         "RAY_SERVE_HAPROXY_METRICS_ENABLED": "0",
         "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
         haproxy.BINARY_PATH: haproxy.program(inherited, str(commands)),
