@@ -22,6 +22,7 @@ from turnout_deployments.direct_ingress import answer_directly
 from turnout_deployments.governance import Keeper
 from turnout_deployments.handle_transport import HandleTransport, PreferDirect
 from turnout_deployments.replica_table import HandleTable
+from turnout_deployments.serve_listener import guard_serve_listener
 
 if TYPE_CHECKING:
     from turnout.gateway.judge import Judge
@@ -56,6 +57,7 @@ class GatewayReplica:
 
         The admin API is a deployment of this application because it is bound here.
         """
+        guard_serve_listener()
         context = ray.get_runtime_context()
         self._table = HandleTable(context.get_node_id())
         self._table.start()

@@ -10,6 +10,7 @@ from typing import Any
 import uvicorn
 
 from turnout.errors import TurnoutError
+from turnout.gateway.listener import GuardedHttp
 
 _BACKLOG = 2048
 
@@ -54,7 +55,13 @@ class HttpPort:
         self.address = f"http://{host}:{port}"
         self._sock = sock
         config = uvicorn.Config(
-            app, log_level="warning", access_log=False, lifespan="off", backlog=_BACKLOG
+            app,
+            http=GuardedHttp,
+            log_level="warning",
+            access_log=False,
+            lifespan="off",
+            proxy_headers=False,
+            backlog=_BACKLOG,
         )
         self._server = uvicorn.Server(config)
         self._task: asyncio.Task[None] | None = None

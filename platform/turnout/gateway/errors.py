@@ -5,7 +5,7 @@ RequestError
 │                             NotCapable
 ├── 401, 403                  Unauthorized · Forbidden
 ├── 404                       UnknownPath · UnknownModel · UsageNotKept
-├── 405, 413                  MethodNotAllowed · BodyTooLarge
+├── 405, 408, 413             MethodNotAllowed · BodyTooSlow · BodyTooLarge
 ├── LimitReached 429          a rate, a concurrency or a budget
 ├── EngineRefused             the engine's own 4xx or 5xx, reshaped
 ├── Unavailable 503           NoReadyReplica · ReplicaLost · KeysUnavailable · UsageUnavailable
@@ -219,6 +219,21 @@ class BodyTooLarge(RequestError):
 
     def __str__(self) -> str:
         return f"the request body is above this gateway's limit of {self.limit_bytes} bytes"
+
+class BodyTooSlow(RequestError):
+    """The request body did not come in time."""
+
+    status = 408
+    code = "request_body_timeout"
+    headers = MappingProxyType({"connection": "close"})
+
+    def __init__(self, timeout_s: float) -> None:
+        super().__init__(timeout_s)
+        self.timeout_s = timeout_s
+
+    def __str__(self) -> str:
+        return f"the request body was not whole after this gateway's {self.timeout_s:g} s"
+
 
 
 class EngineRefused(RequestError):

@@ -104,7 +104,7 @@ def _post(path: str) -> dict[str, Any]:
     if "stream" in body.model_fields:
         ok["description"] += "; server-sent events with `stream`"
         ok["content"]["text/event-stream"] = {}
-    errors = (400, 401, 403, 404, 413, 429, 503)
+    errors = (400, 401, 403, 404, 408, 413, 429, 503)
     shape = "AnthropicError" if path in _ANTHROPICS else "Error"
     return {
         "post": {

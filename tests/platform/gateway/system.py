@@ -65,13 +65,13 @@ class FakeTable:
 
 
 @asynccontextmanager
-async def serving(app: Any) -> AsyncIterator[str]:
-    """Serves an ASGI app on a free port of this machine; yields its URL.
+async def serving(app: Any, **more: Any) -> AsyncIterator[str]:
+    """Serves an ASGI app on a free port of this machine; yields its URL. `more` is uvicorn's.
 
     uvicorn's own start and stop poll ten times a second: too slow for hundreds of tests.
     """
     sock = socket.create_server(("127.0.0.1", 0), backlog=512)
-    config = uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False)
+    config = uvicorn.Config(app, lifespan="off", log_level="warning", access_log=False, **more)
     config.load()
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)

@@ -25,6 +25,7 @@ EVERY_ERROR: list[RequestError] = [
     errors.UnknownModel("m", ["a", "b"]),
     errors.MethodNotAllowed("GET", "/x", ["POST"]),
     errors.BodyTooLarge(9),
+    errors.BodyTooSlow(0.5),
     errors.EngineRefused(418, "m", "invalid_request_error", "n"),
     errors.UsageNotKept(),
     errors.KeysUnavailable("p", 5),

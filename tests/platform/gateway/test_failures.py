@@ -228,11 +228,13 @@ async def test_a_stream_that_takes_too_long_ends_with_an_error(
     assert 2 < len(events) < 500
 
 
-async def test_a_body_that_never_ends_is_a_504(system: System) -> None:
-    system.configure(limits={"request_timeout_s": 0.2, "connect_timeout_s": 0.1})
+async def test_a_body_that_never_ends_is_a_408(system: System) -> None:
+    system.configure(limits={"body_timeout_s": 0.2})
     head = f"POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-length: 50\r\n\r\n" + "{"
     reader, writer = await system.connect(head.encode())
-    assert (await asyncio.wait_for(reader.readline(), 5)).split()[1] == b"504"
+    assert (await asyncio.wait_for(reader.readline(), 5)).split()[1] == b"408"
+    told = await asyncio.wait_for(reader.read(), 5)  # to the end: the connection is closed
+    assert b'"code": "request_body_timeout"' in told
     writer.close()
 
 
