@@ -7,12 +7,21 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from turnout.config.media_host import MediaHost
 from turnout_router.policy import RouterSettings
 
 Market = Literal["reserved", "on_demand", "spot"]
 Capability = Literal["chat", "completions", "tools", "json_schema", "logprobs", "vision"]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$", max_length=128)]
 AUTO = "auto"
+GATEWAY_FIELDS = frozenset(
+    (
+        *("cache_salt", "ec_transfer_params", "kv_transfer_params", "priority", "request_id"),
+        "vllm_xargs",
+    )
+)
+"""Engine fields that no client may set: they reach other callers' work, or the gateway reads what
+they shape."""
 
 
 class Settings(BaseModel):
@@ -80,6 +89,12 @@ class Limits(Settings):
         allow_inf_nan=False,
         description="Seconds to wait for a connection to a replica before trying another.",
     )
+    body_timeout_s: float = Field(
+        default=30.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="Seconds until a request body must be whole; a slower one is answered 408.",
+    )
     request_timeout_s: float = Field(
         default=600.0,
         gt=0,
@@ -89,12 +104,6 @@ class Limits(Settings):
     retry_after_s: int = Field(
         default=5,
         gt=0,
-    body_timeout_s: float = Field(
-        default=30.0,
-        gt=0,
-        allow_inf_nan=False,
-        description="Seconds until a request body must be whole; a slower one is answered 408.",
-    )
         strict=True,
         description="Seconds a client is told to wait (Retry-After) when no replica is ready.",
     )
@@ -296,9 +305,33 @@ class GatewaySettings(Settings):
         default=(),
         description=(
             "Request fields beyond OpenAI's that pass through to the engine (an allow-list), "
-            "such as `top_k` or `min_p`; others are answered with 400."
+            "such as `top_k` or `min_p`; others are answered with 400. Never those that are the "
+            "gateway's own: "
+            f"{', '.join(f'`{name}`' for name in sorted(GATEWAY_FIELDS))}."
         ),
     )
+    cache_salt: Literal["team", "off"] = Field(
+        default="team",
+        description=(
+            "`team` lets engines share cached prompts within a team only (vLLM's `cache_salt`), so "
+            "that no team can time what another asked; `off` for engines that do not know it."
+        ),
+    )
+    media_hosts: tuple[MediaHost, ...] = Field(
+        default=(),
+        description=(
+            "Hosts that engines may fetch media from: names, or public addresses. Others' URLs in "
+            "messages are answered with 400; data: URLs are always taken."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _engine_fields_are_clients(self) -> Self:
+        if ours := GATEWAY_FIELDS.intersection(self.engine_fields):
+            raise ValueError(
+                f"engine_fields: {', '.join(sorted(ours))} may not be set by clients: take it out"
+            )
+        return self
 
     @model_validator(mode="after")
     def _fallbacks_are_models(self) -> Self:

@@ -11,7 +11,7 @@ from typing import Any
 from prometheus_client import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import Metric
 
-from turnout.access.caller import Access, Caller, Denied, OpenAccess, Scope
+from turnout.access.caller import ANYONE, Access, Caller, Denied, OpenAccess, Scope
 from turnout.config.settings import AUTO, GatewaySettings
 from turnout.gateway.accounting import Account, OutputTokens, predicted
 from turnout.gateway.balancer import Balancer
@@ -35,6 +35,7 @@ from turnout.gateway.errors import (
 )
 from turnout.gateway.exchange import ClientLeft, Exchange, Receive, Send
 from turnout.gateway.exchange import Scope as AsgiScope
+from turnout.gateway.media import check_media
 from turnout.gateway.meter import Meter
 from turnout.gateway.metrics import GatewayMetrics, exposition
 from turnout.gateway.openapi import openapi
@@ -133,9 +134,9 @@ class Gateway:
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Answers one HTTP request."""
         if scope["type"] != "http":
-            return
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close"})  # which servers answer with 403
+            return
         exchange = Exchange(scope, receive, send, sends_id=self._sends_request_id)
         try:
             await self._answer(exchange)
@@ -200,7 +201,11 @@ class Gateway:
     async def _generate(
         self, exchange: Exchange, raw: bytes, caller: Caller, dispatcher: Dispatcher
     ) -> None:
-        request = exchange.dialect.request(raw, dispatcher.catalog.settings.engine_fields)
+        settings = dispatcher.catalog.settings
+        request = exchange.dialect.request(raw, settings.engine_fields)
+        check_media(request.fields, settings.media_hosts)
+        if settings.cache_salt == "team" and caller is not ANYONE:
+            request = request.with_salt(caller.team)
         exchange.mark("parse")
         decision = await dispatcher.decide(request, caller)
         exchange.mark("decide")

@@ -2,7 +2,7 @@
 
 RequestError
 ├── 400                       MalformedJson · InvalidField · UnknownField · ContextLengthExceeded
-│                             NotCapable
+│                             NotCapable · MediaRefused
 ├── 401, 403                  Unauthorized · Forbidden
 ├── 404                       UnknownPath · UnknownModel · UsageNotKept
 ├── 405, 408, 413             MethodNotAllowed · BodyTooSlow · BodyTooLarge
@@ -107,6 +107,19 @@ class NotCapable(RequestError):
         return self.problem
 
 
+class MediaRefused(RequestError):
+    """A message brings media that engines may not fetch."""
+
+    code = "media_not_allowed"
+
+    def __init__(self, param: str, problem: str) -> None:
+        super().__init__(param, problem)
+        self.param, self.problem = param[:128], problem
+
+    def __str__(self) -> str:
+        return f"invalid value for '{self.param}': {self.problem}"
+
+
 class Unauthorized(RequestError):
     """The request came without a key that is valid here."""
 
@@ -207,19 +220,6 @@ class MethodNotAllowed(RequestError):
         return f"{self.path} takes {' or '.join(self.allowed)}, not {self.method}"
 
 
-class BodyTooLarge(RequestError):
-    """The request body is above the limit."""
-
-    status = 413
-    code = "request_too_large"
-
-    def __init__(self, limit_bytes: int) -> None:
-        super().__init__(limit_bytes)
-        self.limit_bytes = limit_bytes
-
-    def __str__(self) -> str:
-        return f"the request body is above this gateway's limit of {self.limit_bytes} bytes"
-
 class BodyTooSlow(RequestError):
     """The request body did not come in time."""
 
@@ -234,6 +234,19 @@ class BodyTooSlow(RequestError):
     def __str__(self) -> str:
         return f"the request body was not whole after this gateway's {self.timeout_s:g} s"
 
+
+class BodyTooLarge(RequestError):
+    """The request body is above the limit."""
+
+    status = 413
+    code = "request_too_large"
+
+    def __init__(self, limit_bytes: int) -> None:
+        super().__init__(limit_bytes)
+        self.limit_bytes = limit_bytes
+
+    def __str__(self) -> str:
+        return f"the request body is above this gateway's limit of {self.limit_bytes} bytes"
 
 
 class EngineRefused(RequestError):

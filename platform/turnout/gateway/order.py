@@ -39,5 +39,5 @@ def job_of(exchange: Exchange, request: GenerationRequest) -> Job:
         prompt_tokens=prompt,
         output_tokens=max(0, account.granted.claim.tokens - prompt) if account else 0,
         is_resumable=request.is_stream and why_not(request) is None,
-        salt=account.caller.team if account else "",
+        salt=request.fields.get("cache_salt", ""),
     )

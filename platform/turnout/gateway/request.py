@@ -86,6 +86,12 @@ class GenerationRequest:
         prompt = self.fields.get("prompt")
         return isinstance(prompt, list) and not any(isinstance(each, str) for each in prompt[:1])
 
+    def with_salt(self, salt: str) -> "GenerationRequest":
+        """Returns the request for an engine that shares cached prompts under one salt only."""
+        last = b',"cache_salt":%b}' % json.dumps(salt).encode()
+        fields = {**self.fields, "cache_salt": salt}
+        return GenerationRequest(self.endpoint, fields, self.raw.rstrip()[:-1] + last)
+
     def for_engine(self, model: str) -> bytes:
         """Returns the body to send: the client's bytes, changed only where they must be.
 

@@ -16,6 +16,7 @@ from turnout.gateway.dispatch import Dispatcher
 from turnout.gateway.engine_error import engine_error
 from turnout.gateway.errors import InvalidField, NoReadyReplica
 from turnout.gateway.exchange import Exchange
+from turnout.gateway.media import check_media
 from turnout.gateway.replicas import Replica, ReplicaTable
 from turnout.gateway.tokenizer_api import Detokenize, Tokenize
 from turnout.gateway.tokens import PATH as TOKENIZE
@@ -41,6 +42,7 @@ class TokenizerPages:
         """
         catalog = dispatcher.catalog
         fields = checked(raw, BODIES[exchange.path], catalog.settings.engine_fields)
+        check_media(fields, catalog.settings.media_hosts)
         model = catalog.resolve(fields["model"], caller)
         if model == AUTO:
             raise InvalidField("model", "name one model: each has its own tokenizer")
@@ -55,6 +57,7 @@ class TokenizerPages:
         """Answers Anthropic's question for the tokens of a prompt; raises a `RequestError`."""
         catalog = dispatcher.catalog
         request = counted(raw, catalog.settings.engine_fields)
+        check_media(request.fields, catalog.settings.media_hosts)
         exchange.model, exchange.decision = catalog.resolve(request.model, caller), "requested"
         if exchange.model == AUTO:
             decision = await dispatcher.decide(request, caller)
