@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -13,6 +14,7 @@ from turnout.config.model_args import ModelArgs
 from turnout_deployments.asgi_call import Answer, call
 from turnout_deployments.engine_stats import EngineStats
 from turnout_deployments.http_port import HttpPort, listen
+from turnout_deployments.locked import Locked, port_key
 
 
 class EngineReplica:
@@ -40,7 +42,9 @@ class EngineReplica:
         await server.start()
         self._app = await server.__serve_build_asgi_app__()
         await self._warm_up()
-        self._port = HttpPort(self._app, listen(self._host(), self._args.http_port_range))
+        self._key = port_key(os.environ)
+        sock = listen(self._host(), self._args.http_port_range)
+        self._port = HttpPort(Locked(self._app, self._key), sock)
         await self._port.start()
 
     async def _warm_up(self) -> None:
@@ -60,6 +64,7 @@ class EngineReplica:
         """Tells every handle of this pool where the replica answers (Serve's own hook)."""
         return {
             "address": self._port.address,
+            "key": self._key,
             "model": self._args.model,
             "market": self._market,
             "context_window": self._args.context_window,

@@ -158,6 +158,7 @@ class HandleTable:
             told.get("context_window", 0),
             is_draining,
             load_of(info.routing_stats),
+            told.get("key"),
         )
 
 

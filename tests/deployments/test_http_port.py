@@ -1,4 +1,4 @@
-"""A replica's own port: bound where told, and the in-process call beside it."""
+"""A replica's own port: bound where told; the in-process call beside it."""
 
 import asyncio
 import socket

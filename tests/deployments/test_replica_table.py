@@ -96,7 +96,7 @@ class FakeHandle:
 
 
 def info(node: str, address: str = "http://127.0.0.1:5", **stats: Any) -> Any:
-    metadata = {"address": address, "context_window": 99}
+    metadata = {"address": address, "context_window": 99, "key": "secret"}
     name = SimpleNamespace(to_full_id_str=lambda: "app#pool#1")
     return SimpleNamespace(
         replica_id=name,
@@ -128,6 +128,7 @@ def test_a_loopback_address_of_another_node_is_not_used(
     table = table_of(info(node, address))
     (replica,) = table.replicas("m")
     assert (replica.address, replica.context_window, replica.id) == (reached, 99, "app#pool#1")
+    assert replica.key == "secret"
 
 
 def test_a_router_that_has_not_heard_yet_has_no_replicas() -> None:

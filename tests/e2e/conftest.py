@@ -111,7 +111,8 @@ class System:
     def replica_url(self, model: str) -> str:
         """Returns the address of a model's own HTTP port, looked for once: no test restarts it."""
         if model not in self.engines:
-            self.engines.update(engine_addresses(processes_of(self.run.id)))
+            key_file = self.run_dir.replica_key_path
+            self.engines.update(engine_addresses(processes_of(self.run.id), key_file))
         return self.engines[model][0]
 
     def running_requests(self, model: str) -> float:

@@ -1,7 +1,8 @@
 """How soon an engine is idle after its client left: a stream, and an answer asked for as a whole.
 
 Asks `rounds` times of each kind for an answer of minutes, leaves, and polls the engine's own
-`vllm:num_requests_running`. Reports milliseconds from leaving to the first page that says 0.
+`vllm:num_requests_running`. Reports milliseconds from leaving to the first page that says 0. The
+gateway's key is taken from OPENAI_API_KEY.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import statistics
 import time
 from pathlib import Path
@@ -37,9 +39,10 @@ async def ask_and_leave(gateway: str, model: str, streams: bool, stay_s: float) 
     body = {"model": model, "messages": LONG, "max_tokens": 2000, "stream": streams}
     payload = json.dumps(body).encode()
     reader, writer = await asyncio.open_connection(host, int(port))
+    key = os.environ.get("OPENAI_API_KEY", "unused")
     writer.write(
         b"POST /v1/chat/completions HTTP/1.1\r\nhost: turnout\r\ncontent-type: application/json\r\n"
-        + f"content-length: {len(payload)}\r\n\r\n".encode()
+        + f"authorization: Bearer {key}\r\ncontent-length: {len(payload)}\r\n\r\n".encode()
     )
     await writer.drain()
     await asyncio.sleep(0.01)

@@ -2,7 +2,8 @@
 
 In one run, in rounds: the same request straight to the replica and through the gateway, in turn;
 between half-rounds the gateway's `transport` is changed through Serve's REST API, as an operator
-would. Reports the median and p99 of each way and the medians' differences, in milliseconds.
+would. Reports the median and p99 of each way and the medians' differences, in milliseconds. The
+gateway's key is taken from OPENAI_API_KEY.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import argparse
 import asyncio
 import copy
 import json
+import os
 import statistics
 import time
 from collections.abc import Sequence
@@ -33,7 +35,9 @@ class Target:
     """Where to measure and how to switch the gateway's transport."""
 
     gateway: str
+    gateway_key: str
     replica: str
+    replica_key: str
     serve_api: str
     token: str
     config: dict[str, Any]
@@ -44,7 +48,9 @@ def target_of(status: dict[str, Any], model: str) -> Target:
     """Reads what `turnout status --json` says, with a request that makes the engine do little."""
     return Target(
         gateway=status["url"],
+        gateway_key=os.environ.get("OPENAI_API_KEY", "unused"),
         replica=status["engines"][model][0],
+        replica_key=Path(status["engine_key_file"]).read_text().strip(),
         serve_api=status["dashboard"],
         token=Path(status["token_file"]).read_text().strip(),
         config=_with_host(yaml.safe_load(Path(status["config"]).read_text()), status["http_host"]),
@@ -83,10 +89,13 @@ async def set_transport(
         await asyncio.sleep(0.2)
 
 
-async def timed_ms(session: aiohttp.ClientSession, base: str, request: dict[str, Any]) -> float:
+async def timed_ms(
+    session: aiohttp.ClientSession, base: str, key: str, request: dict[str, Any]
+) -> float:
     """Returns the milliseconds from sending a request to the answer's last byte."""
+    headers = {"authorization": f"Bearer {key}"}
     started_ns = time.perf_counter_ns()
-    async with session.post(f"{base}/v1/completions", json=request) as answer:
+    async with session.post(f"{base}/v1/completions", json=request, headers=headers) as answer:
         await answer.read()
         answer.raise_for_status()
     return (time.perf_counter_ns() - started_ns) / 1e6
@@ -112,9 +121,13 @@ async def measure_ways(
     session: aiohttp.ClientSession, target: Target, pairs: int, taken: dict[str, list[float]]
 ) -> None:
     """Adds the milliseconds of `pairs` requests over each way, after some that are not counted."""
+    ways = (
+        ("replica", target.replica, target.replica_key),
+        ("gateway", target.gateway, target.gateway_key),
+    )
     for number in range(WARM_UP + pairs):
-        for way, base in (("replica", target.replica), ("gateway", target.gateway)):
-            milliseconds = await timed_ms(session, base, target.request)
+        for way, base, key in ways:
+            milliseconds = await timed_ms(session, base, key, target.request)
             if number >= WARM_UP:
                 taken[way].append(milliseconds)
 

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from turnout_load.bench.outcome import Outcome, save
 from turnout_load.environment import environment
@@ -90,10 +91,16 @@ class Transformers:
         return line
 
 
-def served_tokens_per_s(url: str, model: str, dataset: Path, users: int) -> float:
+def replica_of(status: dict[str, Any], model: str) -> Target:
+    """Returns a model's first replica, as `turnout status --json` tells it, with its port's key."""
+    url = f"{status['engines'][model][0]}/v1"
+    return Target(url=url, model=model, api_key_file=status["engine_key_file"])
+
+
+def served_tokens_per_s(target: Target, dataset: Path, users: int) -> float:
     """Returns the engine's output tokens per second with so many requests at once."""
     spec = Spec(
-        target=Target(url=url, model=model),
+        target=target,
         workload=Workload(
             arrivals="closed",
             users=users,
@@ -106,7 +113,7 @@ def served_tokens_per_s(url: str, model: str, dataset: Path, users: int) -> floa
     records, _ = take(spec, _quiet)
     failed = [record for record in records if not record.ok]
     if failed:
-        sys.exit(f"{url}: {failed[0].error}: {failed[0].detail}")
+        sys.exit(f"{target.url}: {failed[0].error}: {failed[0].detail}")
     tokens: int = sum(records.column("output_tokens"))
     last_ns: int = max(records.column("end_ns"))
     return tokens / (last_ns / 1e9)
@@ -133,7 +140,7 @@ def main() -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     dataset = options.work / "prompts.jsonl"
     # straight to the replica: the gateway lets fields that only engines know pass by name only
-    url = json.load(options.status)["engines"][options.model][0] + "/v1"
+    target = replica_of(json.load(options.status), options.model)
     lines = [
         json.dumps({"messages": [{"role": "user", "content": each}], "temperature": 0})
         for each in prompts()
@@ -143,10 +150,8 @@ def main() -> None:
     ways: dict[str, Callable[[], float]] = {
         "transformers, one at a time": lambda: plain.tokens_per_s("single"),
         f"transformers, a batch of {PROMPTS}": lambda: plain.tokens_per_s("batch"),
-        "vLLM, one at a time": lambda: served_tokens_per_s(url, options.model, dataset, users=1),
-        f"vLLM, {PROMPTS} at once": lambda: served_tokens_per_s(
-            url, options.model, dataset, users=PROMPTS
-        ),
+        "vLLM, one at a time": lambda: served_tokens_per_s(target, dataset, users=1),
+        f"vLLM, {PROMPTS} at once": lambda: served_tokens_per_s(target, dataset, users=PROMPTS),
     }
     taken: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(options.rounds):

@@ -63,7 +63,7 @@ def status_command(
     processes = processes_of(run.id)
     if not processes:
         raise NotRunning
-    engines = engine_addresses(processes)
+    engines = engine_addresses(processes, run_dir.replica_key_path)
     if as_json:
         typer.echo(json.dumps(addresses(run, run_dir, engines), indent=2))
         return

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterable
 from http.client import HTTPException
+from pathlib import Path
 from urllib.error import URLError
+from urllib.request import Request
 
 import psutil
 
@@ -11,20 +13,25 @@ from turnout.cluster.local_http import open_local
 from turnout.cluster.processes import listening
 
 
-def engine_addresses(processes: Iterable[psutil.Process]) -> dict[str, list[str]]:
-    """Returns each model's replica addresses on this machine, asking each open port."""
+def engine_addresses(processes: Iterable[psutil.Process], key_file: Path) -> dict[str, list[str]]:
+    """Returns each model's replica addresses on this machine, asking each open port.
+
+    `key_file` holds the key of the replicas' ports; without it none is found.
+    """
+    key = key_file.read_text().strip() if key_file.exists() else ""
     replicas = [process for process in processes if process.name().startswith("ray::ServeRepli")]
     found: dict[str, list[str]] = {}
     for host, port, _pid in listening(replicas):
-        if model := _model_at(address := f"http://{host}:{port}"):
+        if model := _model_at(address := f"http://{host}:{port}", key):
             found.setdefault(model, []).append(address)
     return found
 
 
-def _model_at(address: str) -> str | None:
+def _model_at(address: str, key: str) -> str | None:
     """Returns the model that vLLM's API at this address serves; None where there is no such API."""
     try:
-        with open_local(f"{address}/v1/models", timeout_s=2) as answer:
+        request = Request(f"{address}/v1/models", headers={"authorization": f"Bearer {key}"})
+        with open_local(request, timeout_s=2) as answer:
             is_gateway = answer.headers.get("x-turnout-model") is not None
             models = json.loads(answer.read())["data"]
             return None if is_gateway else str(models[0]["id"])

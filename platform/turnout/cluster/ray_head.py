@@ -14,6 +14,8 @@ from turnout.cluster.run_dir import Run, RunDir
 
 STATS_PORT, METRICS_PORT = 8404, 9101
 """HAProxy's own pages: a fixed template of Ray's binds them on all interfaces."""
+REPLICA_KEY_FILE = "TURNOUT_REPLICA_KEY_FILE"
+"""The variable by which replicas find the key of their ports (`turnout_deployments.locked`)."""
 
 
 def auth_environment(run_dir: RunDir) -> dict[str, str]:
@@ -40,6 +42,7 @@ def environment(run_id: str, run_dir: RunDir, inherited: Mapping[str, str]) -> d
         # The gateway counts its own requests: else each is a datagram for a Ray actor to parse.
         "RAY_SERVE_HAPROXY_METRICS_ENABLED": "0",
         "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
+        REPLICA_KEY_FILE: str(run_dir.replica_key_path),
         haproxy.BINARY_PATH: haproxy.program(inherited, str(commands)),
         "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(folder / "haproxy.cfg"),
         "RAY_SERVE_HAPROXY_SOCKET_PATH": str(folder / "admin.sock"),
@@ -82,6 +85,7 @@ def start(run: Run, run_dir: RunDir) -> None:
     """Starts the head's daemons and returns when they run; raises `RayDidNotStart`."""
     run_dir.haproxy.mkdir(parents=True, exist_ok=True)
     run_dir.token()
+    run_dir.renew_replica_key()
     done = subprocess.run(
         command(run, run_dir),
         env=environment(run.id, run_dir, os.environ),

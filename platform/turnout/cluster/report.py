@@ -46,6 +46,7 @@ def addresses(run: Run, run_dir: RunDir, engines: dict[str, list[str]]) -> dict[
         "config": run.config,  # as written; what runs has the host below, whatever it says
         "http_host": run.http_host,
         "engines": engines,
+        "engine_key_file": str(run_dir.replica_key_path),  # what opens their ports
     }
 
 

@@ -68,6 +68,11 @@ class RunDir:
         return self.path / "ray-token"
 
     @property
+    def replica_key_path(self) -> Path:
+        """The file with the key of the replicas' own ports."""
+        return self.path / "replica-key"
+
+    @property
     def ray(self) -> Path:
         """Ray's own folder (sessions, sockets, logs)."""
         return self.path / "ray"
@@ -85,10 +90,13 @@ class RunDir:
     def token(self) -> str:
         """Returns the token, made at the first call (mode 600)."""
         if not self.token_path.exists():
-            descriptor = os.open(self.token_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w") as file:
-                file.write(secrets.token_hex(32))
+            _write_secret(self.token_path)
         return self.token_path.read_text().strip()
+
+    def renew_replica_key(self) -> None:
+        """Makes the replicas' key anew (mode 600): each run has its own."""
+        self.replica_key_path.unlink(missing_ok=True)
+        _write_secret(self.replica_key_path)
 
     def save(self, run: Run) -> None:
         """Records the running cluster."""
@@ -107,3 +115,9 @@ class RunDir:
     def forget(self) -> None:
         """Removes the record."""
         (self.path / "run.json").unlink(missing_ok=True)
+
+
+def _write_secret(path: Path) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_hex(32))

@@ -1,7 +1,7 @@
 """What the gateway knows of replicas. Pure data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 
@@ -33,6 +33,8 @@ class Replica:
     """Whether it is about to go: what runs may end, nothing new is sent."""
     load: EngineLoad | None = None
     """None until its engine has told."""
+    key: str | None = field(default=None, repr=False)
+    """What opens its port, sent as a bearer token; None where it is open."""
 
 
 class ReplicaTable(Protocol):

@@ -73,7 +73,7 @@ class DirectTransport:
     async def send(self, replica: Replica, path: str, body: bytes) -> AsyncIterator[Answer]:
         """Yields the answer; leaving early closes the connection: the engine stops its work."""
         address = replica.address or ""
-        request = _request(address, path, body)
+        request = _request(address, replica.key, path, body)
         try:
             connection = await self._pool.ask(address, request)
         except (OSError, TimeoutError, ConnectionBroken) as error:
@@ -90,8 +90,9 @@ class DirectTransport:
         self._pool.close()
 
 
-def _request(address: str, path: str, body: bytes) -> bytes:
-    head = f"POST {path} HTTP/1.1\r\nhost: {address.partition('//')[2]}\r\n{HEADERS}"
+def _request(address: str, key: str | None, path: str, body: bytes) -> bytes:
+    opens = f"authorization: Bearer {key}\r\n" if key else ""
+    head = f"POST {path} HTTP/1.1\r\nhost: {address.partition('//')[2]}\r\n{HEADERS}{opens}"
     return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
 

@@ -8,6 +8,7 @@ import pytest
 from turnout.cluster import ray_head
 from turnout.cluster.errors import NotRunning, PortTaken, RunDirTooLong
 from turnout.cluster.run_dir import MAX_PATH_BYTES, Run, RunDir
+from turnout_deployments.locked import KEY_FILE
 
 RUN = Run(
     id="r1",
@@ -68,6 +69,17 @@ def test_the_token_is_made_once_and_for_this_user_alone(tmp_path: Path) -> None:
     assert len(token) == 64
     assert RunDir(tmp_path).token() == token
     assert (tmp_path / "ray-token").stat().st_mode & 0o777 == 0o600
+
+
+def test_every_run_has_its_own_key_of_the_replicas_ports(tmp_path: Path) -> None:
+    folder, keys = RunDir(tmp_path), set()
+    for _ in range(2):
+        folder.renew_replica_key()
+        keys.add(folder.replica_key_path.read_text())
+    assert [len(key) for key in keys] == [64, 64]
+    assert folder.replica_key_path.stat().st_mode & 0o777 == 0o600
+    made = ray_head.environment("r", folder, {})
+    assert made[KEY_FILE] == str(folder.replica_key_path)
 
 
 def test_a_run_folder_too_long_for_sockets_is_refused() -> None:

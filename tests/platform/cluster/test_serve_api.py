@@ -71,3 +71,4 @@ def test_addresses_are_what_another_program_needs() -> None:
     told = addresses(RUN, RunDir(Path("/tmp/x")), {"small": ["http://127.0.0.1:5"]})
     assert told["engines"] == {"small": ["http://127.0.0.1:5"]}
     assert told["token_file"] == "/tmp/x/ray-token"
+    assert told["engine_key_file"] == "/tmp/x/replica-key"
