@@ -33,6 +33,8 @@ class EngineReplica:
         from turnout.models.fetch import ensure_model  # noqa: PLC0415
         from turnout_deployments.model import llm_config  # noqa: PLC0415 - cycle
 
+        # A host that may be asked for media may not send the engine on to another one.
+        os.environ.setdefault("VLLM_MEDIA_URL_ALLOW_REDIRECTS", "0")
         self._stats = EngineStats()
         self._args = ModelArgs.model_validate(args)
         self._market = market

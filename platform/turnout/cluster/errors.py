@@ -4,6 +4,7 @@ ClusterError
 ├── PortTaken           another process holds a port
 ├── NotRunning          there is no cluster of ours
 ├── RunDirTooLong       the run folder's path is too long for sockets
+├── TlsNotServed        the file wants TLS, which the local cluster does not speak
 ├── AddressChanged      the file wants another address than the running cluster's
 ├── RayDidNotStart      `ray start` failed
 ├── ServeRefused        Serve's REST API answered with an error
@@ -52,6 +53,16 @@ class RunDirTooLong(ClusterError):
         return (
             f"the run folder {self.path} is longer than {self.limit_bytes} bytes, and unix sockets "
             "lie below it: set TURNOUT_RUN_DIR to a shorter path"
+        )
+
+
+class TlsNotServed(ClusterError):
+    """The file has a TLS certificate: Serve's HAProxy would listen without it, silently."""
+
+    def __str__(self) -> str:
+        return (
+            "http_options: `turnout up` serves plain HTTP on this machine, so take ssl_certfile and "
+            "ssl_keyfile out; docs/security.md says where TLS ends elsewhere"
         )
 
 

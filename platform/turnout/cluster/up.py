@@ -22,6 +22,7 @@ from turnout.cluster.errors import (
     NotReadyInTime,
     NotRunning,
     ServeRefused,
+    TlsNotServed,
 )
 from turnout.cluster.local_http import open_local
 from turnout.cluster.processes import end_all, processes_of
@@ -43,6 +44,8 @@ def up(config: Path, run_dir: RunDir, progress: Progress, timeout_s: float) -> R
     Raises `ConfigInvalid`, models' errors and `ClusterError`.
     """
     file = load(config)
+    if file.http_options.ssl_certfile or file.http_options.ssl_keyfile:
+        raise TlsNotServed
     run_dir.create()
     run, is_new = _running_or_new(file, config, run_dir)
     if is_new:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
+
 from turnout.gateway.api import BODIES, PATHS, UNCHECKED_FIELDS, Endpoint
 from turnout.gateway.body import checked
 from turnout.gateway.errors import InvalidField
@@ -88,8 +90,8 @@ class GenerationRequest:
 
     def with_salt(self, salt: str) -> "GenerationRequest":
         """Returns the request for an engine that shares cached prompts under one salt only."""
-        last = b',"cache_salt":%b}' % json.dumps(salt).encode()
         fields = {**self.fields, "cache_salt": salt}
+        last = b',"cache_salt":%b}' % msgspec.json.encode(salt)
         return GenerationRequest(self.endpoint, fields, self.raw.rstrip()[:-1] + last)
 
     def for_engine(self, model: str) -> bytes:

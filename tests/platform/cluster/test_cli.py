@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 TURNOUT = str(Path(sys.executable).with_name("turnout"))
 
@@ -50,3 +51,14 @@ def test_a_missing_file_is_told(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "nowhere.yaml" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_up_refuses_a_certificate_that_nothing_here_would_use(tmp_path: Path) -> None:
+    shipped = Path(__file__).parents[3] / "deployments" / "local.yaml"
+    file = yaml.safe_load(shipped.read_text())
+    file["http_options"] = {"ssl_certfile": "/c.pem", "ssl_keyfile": "/k.pem"}
+    wanted = tmp_path / "tls.yaml"
+    wanted.write_text(yaml.safe_dump(file))
+    done = turnout(tmp_path, "up", str(wanted))
+    assert done.returncode == 1
+    assert "serves plain HTTP on this machine" in done.stderr
