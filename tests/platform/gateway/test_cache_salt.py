@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +15,7 @@ from tests.platform.gateway.system import CHAT, COMPLETIONS, HI, settings
 from turnout.access.caller import Caller, Denied
 from turnout.gateway.api import PATHS
 from turnout.gateway.app import Governance
+from turnout.gateway.order import job_of
 from turnout.gateway.request import parse
 
 if TYPE_CHECKING:
@@ -104,3 +106,14 @@ async def test_a_stream_that_breaks_off_goes_on_under_its_salt(bare: System) -> 
     bodies = first.generations + second.generations
     assert len(bodies) > 1
     assert {body["cache_salt"] for body in bodies} == {"search"}
+
+
+def test_equal_prompts_of_two_teams_are_no_common_prefix() -> None:
+    exchange: Any = SimpleNamespace(account=None, headers={})
+    long = [{"role": "user", "content": "the same beginning " * 100}]
+    request = parse("chat", json.dumps({"model": "small", "messages": long}).encode(), ())
+    ours, theirs, again = [
+        job_of(exchange, request.with_salt(team)).blocks for team in ("search", "ads", "search")
+    ]
+    assert ours == again
+    assert ours != theirs
