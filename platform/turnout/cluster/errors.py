@@ -61,7 +61,7 @@ class TlsNotServed(ClusterError):
 
     def __str__(self) -> str:
         return (
-            "http_options: `turnout up` serves plain HTTP on this machine, so take ssl_certfile and "
+            "http_options: `turnout up` serves plain HTTP on this machine: take ssl_certfile and "
             "ssl_keyfile out; docs/security.md says where TLS ends elsewhere"
         )
 
