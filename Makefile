@@ -14,7 +14,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check
 .DEFAULT_GOAL := help
 .PHONY: help setup up down status test test-fast check format lock docs results clean bench bench-client \
   bench-peers bench-replay bench-gateway-path bench-abort bench-transformers bench-sweep bench-routing \
-  bench-priority bench-real-engine bench-gateway bench-dispatch bench-failover
+  bench-priority bench-real-engine bench-gateway bench-dispatch bench-failover bench-overload
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -113,6 +113,9 @@ bench-real-engine: setup ## The load tools beside an engine that measures itself
 
 bench-dispatch: setup ## The gateway's choice of replicas beside the usual ones, on echo replicas of unequal speed
 	@$(BIN)/python -m turnout_load.bench.dispatch --out $(RESULTS)/dispatch.json
+
+bench-overload: setup ## What the gateway answers in time at three times what its replicas can
+	@$(BIN)/python -m turnout_load.bench.overload --out $(RESULTS)/overload.json
 
 bench-failover: setup ## Replicas killed amid their streams: echoes, and real ones where two float32 replicas run
 	@$(BIN)/python -m turnout_load.bench.failover --turnout $(BIN)/turnout --out $(RESULTS)/failover.json
