@@ -70,6 +70,7 @@ class EngineReplica:
             "model": self._args.model,
             "market": self._market,
             "context_window": self._args.context_window,
+            "max_running": _max_running(self._server),
         }
 
     def record_routing_stats(self) -> dict[str, Any]:
@@ -86,6 +87,14 @@ class EngineReplica:
         """Answers one POST through a handle: the fallback where the port cannot be reached."""
         async for part in call(self._app, path, body):
             yield part
+
+
+def _max_running(server: Any) -> int:
+    """Returns how many requests the engine of a started LLMServer works on at once.
+
+    Read from vLLM's own configuration, whose default depends on the machine; Ray keeps it private.
+    """
+    return int(server.engine._engine_client.vllm_config.scheduler_config.max_num_seqs)
 
 
 def _without_usage_report(server_class: Any) -> Any:

@@ -77,6 +77,7 @@ class GatewayReplica:
             self._all_metrics,
             sends_request_id=False,
         )
+        self._gateway.share_replicas(_gateways)
 
     async def __serve_build_asgi_app__(self) -> Gateway:
         """Hands Serve the ASGI app (Serve's hook for apps made after the constructor)."""
@@ -118,6 +119,11 @@ class GatewayReplica:
         """Asks every gateway replica, this one included, for its metrics."""
         peers = serve.get_deployment_handle(NAME, self._app_name)
         return await peers.broadcast("metric_families").results_async()
+
+
+def _gateways() -> int:
+    """Returns how many gateway replicas are wanted (one where Serve scales them by load)."""
+    return serve.get_replica_context().world_size or 1
 
 
 def _load_judge(encoder: str) -> Judge:

@@ -159,6 +159,7 @@ class HandleTable:
             is_draining,
             load_of(info.routing_stats),
             told.get("key"),
+            told.get("max_running"),
         )
 
 

@@ -74,6 +74,9 @@ def test_ray_still_has_the_hooks_that_engines_use() -> None:
     for hook in ("async def _start_engine(self)", "def sync_init(", "await self.engine.start()"):
         assert hook in server
     assert "async def __serve_build_asgi_app__(self)" in server
+    assert "self.engine: Optional[LLMEngine] = None" in server
+    engine = (ray_llm / "serve/engines/vllm/vllm_engine.py").read_text()
+    assert "self._engine_client = self._start_async_llm_engine(" in engine
     callback = (ray_llm / "common/callbacks/base.py").read_text()
     assert "async def on_before_node_init(self)" in callback
     assert "run_init_node: bool" in callback
@@ -96,7 +99,7 @@ class FakeHandle:
 
 
 def info(node: str, address: str = "http://127.0.0.1:5", **stats: Any) -> Any:
-    metadata = {"address": address, "context_window": 99, "key": "secret"}
+    metadata = {"address": address, "context_window": 99, "key": "secret", "max_running": 32}
     name = SimpleNamespace(to_full_id_str=lambda: "app#pool#1")
     return SimpleNamespace(
         replica_id=name,
@@ -129,6 +132,7 @@ def test_a_loopback_address_of_another_node_is_not_used(
     (replica,) = table.replicas("m")
     assert (replica.address, replica.context_window, replica.id) == (reached, 99, "app#pool#1")
     assert replica.key == "secret"
+    assert replica.max_running == 32
 
 
 def test_a_router_that_has_not_heard_yet_has_no_replicas() -> None:

@@ -65,6 +65,15 @@ class ModelSettings(Settings):
             "its own price, for callers who may use it and requests it is capable of."
         ),
     )
+    max_queued_requests: int = Field(
+        default=1000,
+        ge=0,
+        strict=True,
+        description=(
+            "Requests that may wait in each gateway for a place on the model's replicas; further "
+            "ones are answered with 429, the least urgent first."
+        ),
+    )
     usd_per_replica_hour: dict[Market, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
         default={},
         description=(

@@ -115,6 +115,10 @@ class Gateway:
         """Says who may call, how much, and who writes it down, for the requests to come."""
         self._governance = governance
 
+    def share_replicas(self, gateways: Callable[[], int]) -> None:
+        """Says how many gateways send to the same replicas; by default it is alone."""
+        self._relay.admission.gateways = gateways
+
     def configure(
         self,
         settings: GatewaySettings,

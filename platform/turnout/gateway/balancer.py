@@ -77,10 +77,11 @@ class Balancer:
     ) -> Choice | None:
         """Returns what `choose` does, with the reason.
 
-        Draining replicas are left out. One whose breaker is open is taken only where all are.
+        Draining replicas are left out. One whose breaker is open is taken only where all are, and
+        one that runs as many as it can only where all do.
         """
         now_s = self._clock()
-        left, closed = [], []
+        left, closed, free = [], [], []
         for replica in replicas:
             if replica.is_draining or replica.id in tried or replica.market not in pools:
                 continue
@@ -88,7 +89,9 @@ class Balancer:
             left.append(state)
             if state.breaker is CLOSED or state.breaker.lets_through(now_s):
                 closed.append(state)
-        states = closed or left
+                if state.has_place:
+                    free.append(state)
+        states = free or closed or left
         if now_s - self._swept_s > FORGOTTEN_AFTER_S:
             self._sweep(now_s)
         if len(states) < 2:
@@ -157,6 +160,11 @@ class Balancer:
     def running(self) -> int:
         """Requests running on all replicas."""
         return sum(map(len, self._sent.values()))
+
+    def has_place(self, replica: Replica) -> bool:
+        """Tells whether a replica can run one more request at once."""
+        state = self._states.get(replica.id)
+        return state is None or state.has_place
 
     def state(self, replica_id: str) -> ReplicaState | None:
         """Returns what is known of a replica, for metrics and tests."""

@@ -7,8 +7,10 @@ RequestError
 ├── 404                       UnknownPath · UnknownModel · UsageNotKept
 ├── 405, 408, 413             MethodNotAllowed · BodyTooSlow · BodyTooLarge
 ├── LimitReached 429          a rate, a concurrency or a budget
+├── QueueFull 429             too many requests of one model wait
 ├── EngineRefused             the engine's own 4xx or 5xx, reshaped
 ├── Unavailable 503           NoReadyReplica · ReplicaLost · KeysUnavailable · UsageUnavailable
+│                             DeadlineUnreachable
 ├── RequestTimedOut 504
 └── GatewayFault 500          a bug: logged with its traceback
 
@@ -279,6 +281,20 @@ class NoReadyReplica(Unavailable):
     """No replica of the wanted model is ready."""
 
     code = "no_ready_replica"
+
+
+class DeadlineUnreachable(Unavailable):
+    """The first token cannot come by the request's deadline."""
+
+    code = "deadline_unreachable"
+
+
+class QueueFull(Unavailable):
+    """As many requests as may wait for a model do, none of them less urgent."""
+
+    status = 429
+    type = "requests"
+    code = "queue_full"
 
 
 class ReplicaLost(Unavailable):

@@ -36,6 +36,8 @@ class Exchange:
         self.query: bytes = scope.get("query_string", b"")
         self.headers = {name.lower(): value for name, value in scope["headers"]}
         self.id = _request_id(self.headers.get(b"x-request-id", b""))
+        self.priority: str | None = scope.get("turnout.priority")
+        """What this process says of the request's priority; None leaves it to the client."""
         self.model = "none"
         self.decision = "none"
         self.dialect: Dialect = OpenAI("chat")

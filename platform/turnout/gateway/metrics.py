@@ -42,6 +42,22 @@ class GatewayMetrics:
         self.fallbacks = self._counter(
             "turnout_fallbacks", "Answers of a model that stood in.", ("model", "instead")
         )
+        self.overload_refusals = self._counter(
+            "turnout_overload_refusals", "Requests refused under overload.", ("model", "reason")
+        )
+        self.queued = Gauge(
+            "turnout_requests_queued",
+            "Requests waiting for a place on a replica.",
+            ("model", "priority"),
+            registry=self.registry,
+        )
+        self.queue_s = Histogram(
+            "turnout_queue_seconds",
+            "Time that requests waited, of those that had to.",
+            ("model", "priority"),
+            buckets=SECONDS,
+            registry=self.registry,
+        )
         self.in_flight = Gauge(
             "turnout_requests_in_flight", "Requests running.", ("model",), registry=self.registry
         )

@@ -12,6 +12,12 @@ from turnout.gateway.dialects.messages import PATH as MESSAGES
 from turnout.gateway.dialects.messages_api import CountTokens, CreateMessage
 from turnout.gateway.dialects.responses import PATH as RESPONSES
 from turnout.gateway.dialects.responses_api import CreateResponse
+from turnout.gateway.overload.urgency import (
+    DEADLINE_HEADER,
+    LONGEST_DEADLINE_MS,
+    PRIORITY_HEADER,
+    Priority,
+)
 from turnout.gateway.tokenizer_pages import BODIES as TOKENIZER_BODIES
 
 _POSTS: dict[str, type[BaseModel]] = {
@@ -22,6 +28,20 @@ _POSTS: dict[str, type[BaseModel]] = {
     **TOKENIZER_BODIES,
 }
 _ANTHROPICS = (MESSAGES, COUNT_PATH)
+_URGENCY = [
+    {
+        "name": PRIORITY_HEADER.decode(),
+        "in": "header",
+        "description": "Who goes first where requests have to wait; `normal` by default.",
+        "schema": {"enum": [priority.name.lower() for priority in Priority]},
+    },
+    {
+        "name": DEADLINE_HEADER.decode(),
+        "in": "header",
+        "description": "Milliseconds to the first token; what cannot make it is refused at once.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": LONGEST_DEADLINE_MS},
+    },
+]
 _ANTHROPIC_ERROR = {
     "type": "object",
     "required": ["type", "error"],
@@ -101,7 +121,8 @@ def _post(path: str) -> dict[str, Any]:
     body = _POSTS[path]
     whose = "Anthropic" if path in _ANTHROPICS else "OpenAI"
     ok: dict[str, Any] = {"description": f"{whose}'s answer", "content": {"application/json": {}}}
-    if "stream" in body.model_fields:
+    generates = "stream" in body.model_fields
+    if generates:
         ok["description"] += "; server-sent events with `stream`"
         ok["content"]["text/event-stream"] = {}
     errors = (400, 401, 403, 404, 408, 413, 429, 503)
@@ -109,6 +130,7 @@ def _post(path: str) -> dict[str, Any]:
     return {
         "post": {
             "summary": (body.__doc__ or "").strip().partition("\n")[0],
+            **({"parameters": _URGENCY} if generates else {}),
             "requestBody": {
                 "required": True,
                 **_content({"$ref": f"#/components/schemas/{body.__name__}"}),

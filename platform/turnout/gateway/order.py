@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from turnout.config.settings import Failover
+from turnout.config.settings import Failover, Limits
 from turnout.gateway.accounting import BYTES_PER_TOKEN
 from turnout.gateway.balance.job import Job, beginning
 from turnout.gateway.catalog import Catalog
@@ -27,6 +27,11 @@ class Order:
     def failover(self) -> Failover:
         """The settings of failover."""
         return self.catalog.settings.failover
+
+    @property
+    def limits(self) -> Limits:
+        """The bounds on every request."""
+        return self.catalog.settings.limits
 
 
 def job_of(exchange: Exchange, request: GenerationRequest) -> Job:

@@ -1,14 +1,18 @@
 """Sends a decided request on its way: to its model, or to the models that stand in for it."""
 
+from functools import partial
+
 from turnout.gateway.balancer import Balancer
 from turnout.gateway.catalog import Catalog
-from turnout.gateway.errors import RequestError
+from turnout.gateway.errors import QueueFull, RequestError
 from turnout.gateway.exchange import Exchange
 from turnout.gateway.fallback import fallbacks
 from turnout.gateway.fleet import Fleet
+from turnout.gateway.heartbeats import Heartbeats
 from turnout.gateway.meter import Meter
 from turnout.gateway.metrics import GatewayMetrics
 from turnout.gateway.order import Order, job_of
+from turnout.gateway.overload.admission import Admission
 from turnout.gateway.replicas import ReplicaTable
 from turnout.gateway.request import GenerationRequest
 from turnout.gateway.retry import RETRIED_STATUSES
@@ -23,6 +27,7 @@ class Relay:
 
     def __init__(self, table: ReplicaTable, transport: Transport, metrics: GatewayMetrics) -> None:
         self._fleet = Fleet(table, transport, metrics)
+        self.admission = Admission(table, metrics)
 
     @property
     def balancer(self) -> Balancer:
@@ -52,7 +57,7 @@ class Relay:
             try:
                 return await self._deliver(order, waits=not left)
             except RequestError as error:
-                if not left or exchange.has_begun or error.status not in RETRIED_STATUSES:
+                if not left or exchange.has_begun or not _another_may(error):
                     raise
             order = self._instead(order, left.pop(0))
 
@@ -67,10 +72,17 @@ class Relay:
         return Order(exchange, order.request, model, order.catalog, order.meter, order.job)
 
     async def _deliver(self, order: Order, *, waits: bool) -> None:
-        search = Search(self._fleet, order.exchange, order.job, order.model, order.catalog)
-        if not waits:
-            search.wait_s = 0
-        if order.request.is_stream:
-            await StreamDelivery(order, self._fleet, search).run()
+        fleet, is_stream = self._fleet, order.request.is_stream
+        wait_s = order.failover.wait_for_replica_s if waits else 0.0
+        beats = Heartbeats(order.exchange, order.failover.heartbeat_s) if is_stream else None
+        search = Search(fleet, order.job, order.model, order.catalog, wait_s, beats)
+        if is_stream:
+            deliver = StreamDelivery(order, fleet, search).run
         else:
-            await deliver_whole(order, self._fleet, search)
+            deliver = partial(deliver_whole, order, fleet, search)
+        await self.admission.run(order, deliver, beats, wait_s)
+
+
+def _another_may(error: RequestError) -> bool:
+    """Whether another model may answer what this one could not."""
+    return error.status in RETRIED_STATUSES or isinstance(error, QueueFull)

@@ -35,6 +35,8 @@ class Replica:
     """None until its engine has told."""
     key: str | None = field(default=None, repr=False)
     """What opens its port, sent as a bearer token; None where it is open."""
+    max_running: int | None = None
+    """Requests that it runs at once; None where it has not told."""
 
 
 class ReplicaTable(Protocol):

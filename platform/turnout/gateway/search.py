@@ -7,8 +7,8 @@ from turnout.gateway.attempt import EngineFailed
 from turnout.gateway.balance.job import Job
 from turnout.gateway.catalog import Catalog
 from turnout.gateway.errors import NoReadyReplica, ReplicaLost, RequestError
-from turnout.gateway.exchange import Exchange
 from turnout.gateway.fleet import Fleet
+from turnout.gateway.heartbeats import Heartbeats
 from turnout.gateway.replicas import Replica
 from turnout.gateway.retry import delay_s
 from turnout.gateway.transport import AnswerBroken, ReplicaUnreachable
@@ -19,10 +19,6 @@ LOST = (ReplicaUnreachable, AnswerBroken, EngineFailed)
 LEFT_OUT_S = 1.0
 """How long a replica is left out after it failed a request; it may be back then."""
 LOOK_S = 0.05
-MOMENT_S = 1.0
-"""A wait shorter than this needs no sign of life."""
-HEARTBEAT = b": waiting\n\n"
-SSE = "text/event-stream; charset=utf-8"
 
 
 class Search:
@@ -31,16 +27,17 @@ class Search:
     def __init__(
         self,
         fleet: Fleet,
-        exchange: Exchange,
         job: Job,
         model: str,
         catalog: Catalog,
+        wait_s: float,
+        heartbeats: Heartbeats | None = None,
     ) -> None:
-        self._fleet, self._exchange, self._job = fleet, exchange, job
+        """`wait_s` is how long it waits for a replica where there is none."""
+        self._fleet, self._job = fleet, job
         self._model, self._settings = model, catalog.settings
         self._pools = catalog.model(model).pools
-        self.wait_s = self._settings.failover.wait_for_replica_s
-        self.has_heartbeats = False
+        self._wait_s, self._heartbeats = wait_s, heartbeats
         self.is_resuming = False
         """Whether the client has a part of the answer: what is left to do is worth more then."""
         self._given: dict[str, Replica] = {}
@@ -99,21 +96,16 @@ class Search:
         await asyncio.sleep(delay_s(self._failures, self._fleet.chance()))
 
     async def _wait(self) -> Replica:
-        started = beat = self._fleet.now_s()
-        until, beat = started + self.wait_s, beat + MOMENT_S
-        while (now := self._fleet.now_s()) < until:
-            if self.has_heartbeats and now >= beat:
-                beat = now + self._settings.failover.heartbeat_s
-                await self._heartbeat()
+        started = self._fleet.now_s()
+        if self._heartbeats is not None:
+            self._heartbeats.start(started)
+        while (now := self._fleet.now_s()) < started + self._wait_s:
+            if self._heartbeats is not None:
+                await self._heartbeats.beat(now)
             await asyncio.sleep(LOOK_S)
             if (replica := self.another()) is not None:
                 return replica
         raise self.told()
-
-    async def _heartbeat(self) -> None:
-        if not self._exchange.has_begun:
-            await self._exchange.begin(200, SSE, {"cache-control": "no-cache"})
-        await self._exchange.write(HEARTBEAT)
 
     def told(self) -> RequestError:
         """Returns what the client is told: by how the last replica failed."""

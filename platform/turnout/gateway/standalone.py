@@ -48,6 +48,11 @@ class StaticReplica(Settings):
     market: Market = Field(description="The pool it belongs to.")
     address: Address = Field(description="Where it answers, without a path.")
     context_window: int = Field(gt=0, description="Most tokens of prompt and answer.")
+    max_running: int | None = Field(
+        default=None,
+        gt=0,
+        description="Requests that it runs at once; without it there is no bound.",
+    )
 
 
 class Deployment(Settings):
@@ -76,7 +81,14 @@ class StaticTable:
         for each in replicas:
             of_model = self._by_model.setdefault(each.model, [])
             of_model.append(
-                Replica(each.id, each.model, each.market, each.address, each.context_window)
+                Replica(
+                    each.id,
+                    each.model,
+                    each.market,
+                    each.address,
+                    each.context_window,
+                    max_running=each.max_running,
+                )
             )
 
     def replicas(self, model: str) -> Sequence[Replica]:

@@ -36,7 +36,6 @@ class StreamDelivery:
     async def run(self) -> None:
         """Answers the exchange; raises what the client is told where no replica can go on."""
         step: Step = Again("new")
-        self._search.has_heartbeats = True
         try:
             while not isinstance(step, End):
                 replica = await self._search.next()
@@ -110,7 +109,9 @@ class StreamDelivery:
 
     def _hedge(self, late: Replica) -> Attempt | None:
         other = self._search.another(late.id)
-        if other is None or not self._fleet.hedges[self._order.model].take():
+        if other is None or not self._fleet.balancer.has_place(other):
+            return None  # where all replicas are busy a second request makes others late
+        if not self._fleet.hedges[self._order.model].take():
             return None
         self._fleet.metrics.hedges.labels(self._order.model).inc()
         return self._attempt(other)

@@ -68,6 +68,28 @@ def test_requests_spread_over_equal_replicas(balancer: Balancer) -> None:
     assert max(sent.values()) - min(sent.values()) <= 2
 
 
+def test_a_replica_that_runs_all_it_can_is_taken_only_where_all_do(balancer: Balancer) -> None:
+    """The first is by far the quickest, but has two places only."""
+    quick, slow = replica("r1", max_running=2), replica("r2", max_running=3)
+    for at, ttft_s in ((quick, 0.01), (slow, 5.0)):
+        for _ in range(5):
+            balancer.begin(at, job := Job())
+            balancer.answered(at, ttft_s, job)
+            balancer.end(at, job)
+    chosen, jobs = [], [Job() for _ in range(6)]
+    for job in jobs:
+        found = balancer.choose(job, (quick, slow), POOLS)
+        assert found is not None
+        balancer.begin(found, job)
+        chosen.append(found.id)
+    assert sorted(chosen[:5]) == ["r1", "r1", "r2", "r2", "r2"]
+    assert len(chosen) == 6
+    assert not balancer.has_place(quick)
+    for name, job in zip(chosen, jobs, strict=True):
+        balancer.end(quick if name == "r1" else slow, job)
+    assert balancer.has_place(quick)
+
+
 def test_what_begins_is_counted_until_it_ends(balancer: Balancer) -> None:
     one, two = Job("x" * 4000), Job("y" * 4000)
     balancer.begin(R1, one)

@@ -33,6 +33,8 @@ EVERY_ERROR: list[RequestError] = [
     errors.UsageUnavailable("p", 5),
     errors.NoReadyReplica("p", 5),
     errors.ReplicaLost("p", 1),
+    errors.DeadlineUnreachable("p", 2),
+    errors.QueueFull("p", 2),
     errors.RequestTimedOut(0.5),
     errors.GatewayFault("req-1"),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -72,3 +73,14 @@ async def test_a_client_that_leaves_stops_both(
     body = {"model": "small", "messages": HI, "stream": True}
     await bare.leave(http_post(body), lambda: all(engine.running for engine in pair))
     await eventually(lambda: not any(engine.running for engine in pair), within_s=2)
+
+
+async def test_a_replica_without_a_free_place_is_not_asked_for_a_late_one(
+    bare: System, pair: tuple[FakeEngine, FakeEngine]
+) -> None:
+    replicas = bare.table.by_model["small"]
+    replicas[:] = [replace(each, max_running=1) for each in replicas]
+    for engine in pair:
+        engine.delay_s = 0.2
+    await asyncio.gather(bare.chat(stream=True), bare.chat(stream=True))
+    assert [len(engine.received) for engine in pair] == [1, 1]

@@ -39,6 +39,15 @@ def test_every_reference_leads_somewhere() -> None:
         Draft202012Validator.check_schema(schema)
 
 
+def test_what_is_generated_may_be_urgent_and_what_is_asked_of_a_tokenizer_is_not() -> None:
+    paths = openapi()["paths"]
+    urgent = {path for path in DIALECTS if "parameters" in paths[path]["post"]}
+    assert urgent == set(DIALECTS)
+    assert not any("parameters" in paths[path]["post"] for path in QUESTIONS)
+    headers = [each["name"] for each in paths[CHAT]["post"]["parameters"]]
+    assert headers == ["x-turnout-priority", "x-turnout-deadline-ms"]
+
+
 @pytest.mark.parametrize(
     ("name", "body", "valid"),
     [

@@ -110,6 +110,12 @@ class ReplicaState:
         self.note_speed()
 
     @property
+    def has_place(self) -> bool:
+        """Whether it runs fewer requests than it can, as far as is known."""
+        most = self.replica.max_running
+        return most is None or self.requests + self.others < most
+
+    @property
     def load(self) -> int:
         """Requests running or waiting there, of every gateway."""
         return self.requests + self.others
