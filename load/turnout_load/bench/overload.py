@@ -184,6 +184,8 @@ def outcome(options: argparse.Namespace, results: Mapping[str, Measured]) -> Out
             f"first {options.warm_up:g} s left out. Times count from the intended send.",
             "Without deadlines sent, all requests wait their turn in a queue of "
             f"{MOST_WAITING}; with no waiting room, in the engines' own, which has no end.",
+            "Failed are those refused by an error event: after a second a stream has begun, with "
+            "a comment.",
             "Memory is the gateway process's most in each quarter of the case.",
         ],
         details={"errors": {name: _errors(each) for name, each in results.items()}},
