@@ -49,7 +49,7 @@ from turnout.gateway.tokens import token_counter
 from turnout.gateway.transport import Transport
 from turnout.gateway.usage_page import PATH as USAGE
 from turnout.gateway.usage_page import answer_usage
-from turnout.limits.claim import Limiter, NoLimits, Refusal
+from turnout.limits.claim import Claim, Limiter, NoLimits, Refusal, Reservation
 from turnout.usage.record import Ledger, NoLedger
 from turnout.usage.reports import Reports
 
@@ -163,7 +163,7 @@ class Gateway:
         if dialect is not None:
             exchange.dialect = dialect.for_exchange()
             _allow(exchange, "POST")
-            await self._post(exchange, self._questions.get(exchange.path, self._generate))
+            await self._post(exchange, self._ask if exchange.path in QUESTIONS else self._generate)
             return
         page = self._pages.get(exchange.path)
         if page is None and exchange.path.startswith(MODELS + "/"):
@@ -220,6 +220,28 @@ class Gateway:
             await self._relay.run(exchange, request, decision.model, dispatcher.catalog, meter)
         self._metrics.duration_s.labels(decision.model).observe(exchange.elapsed_s())
 
+    async def _ask(
+        self, exchange: Exchange, raw: bytes, caller: Caller, dispatcher: Dispatcher
+    ) -> None:
+        """Answers what a tokenizer is asked, which counts as a request that uses no tokens."""
+        limiter = self._governance.limiter
+        granted = await self._granted(exchange, caller, limiter, Claim(0, 0.0))
+        try:
+            await self._questions[exchange.path](exchange, raw, caller, dispatcher)
+        finally:
+            limiter.settle(granted, granted.claim)
+
+    @staticmethod
+    async def _granted(
+        exchange: Exchange, caller: Caller, limiter: Limiter, claim: Claim
+    ) -> Reservation:
+        """Takes a claim out of the caller's limits; raises `LimitReached`."""
+        granted = await limiter.reserve(caller, claim)
+        if isinstance(granted, Refusal):
+            raise LimitReached(granted)
+        exchange.more_headers.update(granted.headers)
+        return granted
+
     async def _reserve(
         self,
         exchange: Exchange,
@@ -232,10 +254,7 @@ class Gateway:
         output_tokens = self._output_tokens if caller.is_metered else _unpredicted
         claim = predicted(request, price, output_tokens)
         limiter = self._governance.limiter
-        granted = await limiter.reserve(caller, claim)
-        if isinstance(granted, Refusal):
-            raise LimitReached(granted)
-        exchange.more_headers.update(granted.headers)
+        granted = await self._granted(exchange, caller, limiter, claim)
         exchange.account = Account(caller, price, limiter, granted, Meter())
         return exchange.account.meter
 

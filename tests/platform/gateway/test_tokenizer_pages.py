@@ -8,8 +8,9 @@ import pytest
 from tests.platform.gateway.calling_engine import CallingEngine
 from tests.platform.gateway.system import HI
 
-from turnout.access.caller import Caller, Denied
+from turnout.access.caller import Caller, Denied, Limits
 from turnout.gateway.app import Governance
+from turnout.limits.memory import MemoryLimiter
 
 if TYPE_CHECKING:
     from tests.platform.gateway.system import System
@@ -86,3 +87,39 @@ async def test_only_callers_with_a_key_may_ask(system: System) -> None:
     for path in ("/tokenize", "/detokenize"):
         assert (await system.post({"model": "small"}, path)).status_code == 401
     assert (await system.client.get("/tokenize")).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/tokenize", {"prompt": "x"}),
+        ("/detokenize", {"tokens": [1]}),
+        ("/v1/messages/count_tokens", {"messages": HI}),
+    ],
+)
+async def test_a_question_is_a_request_of_its_callers_rate(
+    bare: System, path: str, body: dict[str, Any]
+) -> None:
+    class Known:
+        async def identify(self, headers: Any) -> Caller:
+            limits = Limits(requests_per_minute=2, tokens_per_minute=1, concurrent_requests=1)
+            return Caller("k1", "search", key_limits=limits)
+
+    engine = await bare.add(CallingEngine("small"))
+    bare.govern(Governance(access=Known(), limiter=MemoryLimiter()))
+    answers = [await bare.post({"model": "small", **body}, path) for _ in range(3)]
+    assert [each.status_code for each in answers] == [200, 200, 429]
+    assert answers[0].headers["x-ratelimit-remaining-requests"] == "1"
+    assert int(answers[2].headers["retry-after"]) > 0
+    assert len(engine.received) == 2
+
+
+async def test_a_question_that_fails_gives_its_place_back(bare: System) -> None:
+    class Known:
+        async def identify(self, headers: Any) -> Caller:
+            return Caller("k1", "search", key_limits=Limits(concurrent_requests=1))
+
+    bare.govern(Governance(access=Known(), limiter=MemoryLimiter()))
+    for _ in range(3):
+        answer = await bare.post({"model": "small", "prompt": "x"}, "/tokenize")
+        assert answer.status_code == 503
