@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from turnout.gateway.dialects.answer import COMMENT, bare_id, error_of, event, reasoning_of
+from turnout.gateway.dialects.words import in_words
 from turnout.gateway.errors import RequestError
 from turnout.gateway.resume.chunk import Choice, Chunk, Delta, read
 from turnout.gateway.sse import DONE, Usage
@@ -26,11 +27,20 @@ ERROR_TYPES = {
     503: "overloaded_error",
     504: "timeout_error",
 }
+NAMES = {
+    "max_completion_tokens": "max_tokens",
+    "stop": "stop_sequences",
+    "response_format": "output_config.format",
+    "reasoning_effort": "output_config.effort",
+    "tool_call_id": "tool_use_id",
+}
+"""Anthropic's names of chat's fields, where they differ."""
 Block = dict[str, Any]
 
 
 def error_body(error: RequestError) -> dict[str, Any]:
     """Returns `{"error": {type, message}}`."""
+    error = in_words(error, NAMES)
     other = "invalid_request_error" if error.status < 500 else "api_error"
     return {"error": {"type": ERROR_TYPES.get(error.status, other), "message": str(error)}}
 

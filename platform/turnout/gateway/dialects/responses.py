@@ -17,7 +17,7 @@ from turnout.gateway.dialects.read import (
     string,
     text_part,
 )
-from turnout.gateway.dialects.responses_answer import as_response, error_fields
+from turnout.gateway.dialects.responses_answer import as_response, error_body, error_fields
 from turnout.gateway.dialects.responses_api import CreateResponse
 from turnout.gateway.dialects.responses_stream import ResponseEvents
 from turnout.gateway.errors import InvalidField, RequestError
@@ -72,7 +72,7 @@ class Responses:
 
     def error(self, error: RequestError) -> bytes:
         """Returns `{"error": {message, type, param, code}}`."""
-        return json.dumps(error.body()).encode()
+        return json.dumps(error_body(error)).encode()
 
     def error_event(self, error: RequestError) -> bytes:
         """Returns the error as an event."""

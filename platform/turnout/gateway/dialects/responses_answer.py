@@ -8,10 +8,20 @@ import msgspec
 
 from turnout.gateway.dialects.answer import bare_id, reasoning_of
 from turnout.gateway.dialects.read import Fields
+from turnout.gateway.dialects.words import in_words
 from turnout.gateway.errors import RequestError
 from turnout.gateway.sse import Usage
 
 Item = dict[str, Any]
+NAMES = {
+    "messages": "input",
+    "max_tokens": "max_output_tokens",
+    "max_completion_tokens": "max_output_tokens",
+    "response_format": "text.format",
+    "reasoning_effort": "reasoning.effort",
+    "tool_call_id": "call_id",
+}
+"""The names that chat's fields have in responses, where they differ."""
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
 
@@ -133,8 +143,13 @@ def function_call(base: str, index: int, call_id: str, name: str, arguments: str
     }
 
 
+def error_body(error: RequestError) -> dict[str, Any]:
+    """Returns `{"error": {message, type, param, code}}`."""
+    return in_words(error, NAMES).body()
+
+
 def error_fields(error: RequestError, number: int) -> Mapping[str, Any]:
     """Returns the data of an `error` event: as documented, and as clients look for it."""
-    told = error.body()["error"]
+    told = error_body(error)["error"]
     flat = {name: told[name] for name in ("code", "message", "param")}
     return {"sequence_number": number, **flat, "error": told}
