@@ -9,7 +9,15 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
-from tests.platform.gateway.system import CHAT, HI, FakeTable, difficulty, new_gateway, settings
+from tests.platform.gateway.system import (
+    CHAT,
+    COMPLETIONS,
+    HI,
+    FakeTable,
+    difficulty,
+    new_gateway,
+    settings,
+)
 from tests.platform.gateway.token_engine import TokenEngine
 
 from turnout.gateway.app import Gateway, Governance
@@ -133,7 +141,8 @@ class Memory:
 
     async def ask(self, path: str = CHAT, **fields: Any) -> tuple[int, bytes]:
         """Returns the answer's status and body."""
-        prompt = {"messages": HI} if path == CHAT else {"prompt": "Hi"}
+        prompts: dict[str, dict[str, Any]] = {CHAT: {"messages": HI}, COMPLETIONS: {"prompt": "Hi"}}
+        prompt = prompts.get(path, {})
         body = json.dumps({"model": "small", **prompt, **fields}).encode()
         messages = [{"type": "http.request", "body": body, "more_body": False}]
         sent: list[Any] = []
