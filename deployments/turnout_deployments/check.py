@@ -28,9 +28,8 @@ def findings(path: Path, arguments: EngineArguments) -> list[Finding]:
     """Lists what Serve, vLLM and Ray refuse, also in a file that has other mistakes."""
     document = read(path)
     found = list(_serve(document))
-    for host in view(document).hosts:
-        if host.args:
-            found += _model(host.args, (*host.loc, "args"), arguments)
+    for app, args in view(document).engines:
+        found += _model(args, (*app.loc, "args"), arguments)
     return found
 
 

@@ -116,8 +116,7 @@ class MiniLmEncoder:
 
         Raises EncoderMissing. Imports torch, which takes seconds.
         """
-        if path is None:
-            path = _file("minilm", MINILM_DISTRIBUTION, "modules.json").parent
+        path = path or minilm_folder()
         if not (path / "modules.json").is_file():
             remedy = "name a folder that holds modules.json and the model's weights"
             raise EncoderMissing("minilm", str(path), remedy)
@@ -137,6 +136,11 @@ class MiniLmEncoder:
 def load_encoder(name: str, path: Path | None = None) -> Encoder:
     """Returns the named encoder, loaded (MiniLM from `path`, if given); raises EncoderMissing."""
     return MiniLmEncoder.load(path) if name == "minilm" else StaticEncoder.load()
+
+
+def minilm_folder() -> Path:
+    """Returns the folder of the installed all-MiniLM-L6-v2; raises EncoderMissing."""
+    return _file("minilm", MINILM_DISTRIBUTION, "modules.json").parent
 
 
 def _file(encoder: str, distribution: str, name: str) -> Path:

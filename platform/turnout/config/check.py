@@ -45,7 +45,7 @@ def check(document: Document, facts: Mapping[str, ModelFacts]) -> Findings:
     ]
     once = {(problem.path, problem.message): problem for problem in problems}
     found = tuple(sorted(once.values(), key=lambda problem: (problem.line or 0, problem.path)))
-    has_engines = any(host.args for host in seen.hosts)
+    has_engines = bool(seen.engines)
     return Findings(None if found else file, found, tuple(_notes(seen, facts)), has_engines)
 
 
@@ -71,9 +71,9 @@ def _validated(document: Document) -> tuple[DeploymentFile | None, list[Problem]
 
 
 def _notes(seen: View, facts: Mapping[str, ModelFacts]) -> Iterator[str]:
-    for host in seen.hosts:
-        if host.args and host.args.model not in facts:
+    for _, args in seen.engines:
+        if args.model not in facts:
             yield (
-                f"{host.args.model}: heads and context window not checked, its config.json is not "
+                f"{args.model}: heads and context window not checked, its config.json is not "
                 "on this machine (`turnout models fetch` brings it)"
             )

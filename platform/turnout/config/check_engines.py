@@ -15,18 +15,17 @@ _LONG_WINDOW = "VLLM_ALLOW_LONG_MAX_MODEL_LEN"  # the operator's word that the m
 
 def check_engines(view: View, facts: Mapping[str, ModelFacts]) -> Iterator[Problem]:
     """Finds engines that could not start, or not as their `args` say."""
-    for host in view.hosts:
-        loc, document = (*host.loc, "args"), view.document
-        raw = host.raw.get("args")
-        yield from _owned(document, loc, raw)
-        if host.args is None:
-            continue
-        yield from _sources(document, loc, host.args)
-        yield from _resources(document, loc, host.args)
-        yield from _node(document, loc, host.args)
-        yield from _shared_gpu(document, loc, host.args)
-        if host.args.model in facts:
-            yield from _shape(document, loc, host.args, facts[host.args.model])
+    document = view.document
+    for app in view.of_kind("model"):
+        yield from _owned(document, (*app.loc, "args"), app.raw.get("args"))
+    for app, args in view.engines:
+        loc = (*app.loc, "args")
+        yield from _sources(document, loc, args)
+        yield from _resources(document, loc, args)
+        yield from _node(document, loc, args)
+        yield from _shared_gpu(document, loc, args)
+        if args.model in facts:
+            yield from _shape(document, loc, args, facts[args.model])
 
 
 def _owned(document: Document, loc: Loc, raw: object) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from turnout.config.deployment_file import GATEWAY_BUILDER, MODEL_BUILDER
+from turnout.config.deployment_file import EMBEDDING_BUILDER, GATEWAY_BUILDER, MODEL_BUILDER
 from turnout.config.problems import Loc, Problem, closest, path_of
 from turnout.config.settings import AUTO
 from turnout.config.view import View, text
@@ -29,8 +29,9 @@ def _gateway(view: View) -> Iterator[Problem]:
         yield view.document.problem((*extra.loc, "import_path"), extra.name, message)
     for app in view.of_kind("other"):
         path = text(app.raw.get("import_path")) or ""
+        builders = (GATEWAY_BUILDER, MODEL_BUILDER, EMBEDDING_BUILDER)
         if path.startswith("turnout_deployments."):
-            message = f"no such builder: {closest(path, (GATEWAY_BUILDER, MODEL_BUILDER))}"
+            message = f"no such builder: {closest(path, builders)}"
             yield view.document.problem((*app.loc, "import_path"), path, message)
 
 
@@ -41,7 +42,7 @@ def _applications(view: View) -> Iterator[Problem]:
         # Serve takes "/" where an application names no route_prefix.
         ((*app.loc, "route_prefix"), text(app.raw.get("route_prefix", "/")))
         for app in view.apps
-        if app.kind != "model"
+        if app.kind in ("gateway", "other")
     ]
     yield from _repeated(view, routes, "route_prefix")
 
@@ -93,14 +94,15 @@ def _references(view: View) -> Iterator[Problem]:
 def _tiers(view: View) -> Iterator[Problem]:
     if view.router is None:
         return
-    used = [offer.settings.tier for offer in view.offers if offer.settings]
+    used = [tier for offer in view.offers if offer.settings and (tier := offer.settings.tier)]
     meant = {near for tier in used for near in get_close_matches(tier, view.router.tiers, n=1)}
     for offer in view.offers:
-        if offer.settings and offer.settings.tier not in view.router.tiers:
-            loc, tier = (*offer.loc, "tier"), offer.settings.tier
+        tier = offer.settings.tier if offer.settings else None
+        if tier and tier not in view.router.tiers:
+            loc = (*offer.loc, "tier")
             message = f"not among the router's tiers: {closest(tier, view.router.tiers)}"
             yield view.document.problem(loc, tier, message)
-    if len(used) < len(view.offers):
+    if any(offer.settings is None for offer in view.offers):
         return  # the model of a tier may be one of those with mistakes
     for index, tier in enumerate(view.router.tiers):
         if tier not in meant:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from turnout.config.model_args import ModelArgs
+from turnout.config.model_args import ModelArgs, ReplicaArgs
 from turnout.config.problems import Problem, path_of
 from turnout.config.view import App, Offer, View, text
 
@@ -17,7 +17,10 @@ def check_pools(view: View) -> Iterator[Problem]:
         offer = offers.get(host.name or "")
         if offer and offer.settings and host.args:
             yield from _both_sides(view, host, host.args, offer)
-            yield from _tools(view, host.args, offer)
+            if isinstance(host.args, ModelArgs):
+                yield from _tools(view, host.args, offer)
+            else:
+                yield from _only_embeddings(view, host, offer)
 
 
 def _entries(view: View, host: App) -> Iterator[Problem]:
@@ -36,7 +39,7 @@ def _entries(view: View, host: App) -> Iterator[Problem]:
         seen.add(name)
 
 
-def _both_sides(view: View, host: App, args: ModelArgs, offer: Offer) -> Iterator[Problem]:
+def _both_sides(view: View, host: App, args: ReplicaArgs, offer: Offer) -> Iterator[Problem]:
     loc, used = (*offer.loc, "pools"), offer.settings.pools if offer.settings else ()
     for index, market in enumerate(used):
         if market in used[:index]:
@@ -65,5 +68,13 @@ def _tools(view: View, args: ModelArgs, offer: Offer) -> Iterator[Problem]:
         yield view.document.problem(loc, "tools", message)
 
 
-def _listed(args: ModelArgs) -> str:
+def _only_embeddings(view: View, host: App, offer: Offer) -> Iterator[Problem]:
+    capabilities = list(offer.settings.capabilities) if offer.settings else []
+    if capabilities != ["embeddings"]:
+        loc = (*offer.loc, "capabilities")
+        message = f"application '{host.name}' only makes embeddings: [embeddings]"
+        yield view.document.problem(loc, capabilities, message)
+
+
+def _listed(args: ReplicaArgs) -> str:
     return ", ".join(args.pools)

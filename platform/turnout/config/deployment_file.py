@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from turnout.config.embedding_args import EmbeddingArgs
 from turnout.config.model_args import ModelArgs
 from turnout.config.serve_schema import (
     Application,
@@ -18,6 +19,7 @@ from turnout.config.settings import AdminSettings, GatewaySettings, Market, Sett
 
 GATEWAY_BUILDER = "turnout_deployments.gateway:build"
 MODEL_BUILDER = "turnout_deployments.model:build"
+EMBEDDING_BUILDER = "turnout_deployments.embedding:build"
 
 
 class GatewayDeployment(Deployment):
@@ -123,14 +125,10 @@ class PoolDeployment(Deployment):
     name: Market = Field(description="The pool's market.")
 
 
-class ModelApplication(Application):
-    """The application that hosts one model's pools."""
+class HostApplication(Application):
+    """An application that hosts one model's pools."""
 
-    import_path: Literal["turnout_deployments.model:build"] = Field(
-        description="Builds a model's pools."
-    )
     route_prefix: None = Field(description="Always null: clients reach a model by the gateway.")
-    args: ModelArgs = Field(description="What shapes the model's engines.")
     deployments: tuple[PoolDeployment, ...] = Field(
         default=(), description="Replica bounds by pool; a pool without an entry has one replica."
     )
@@ -141,12 +139,30 @@ class ModelApplication(Application):
         return by_market.get(market, (1, 1))
 
 
+class ModelApplication(HostApplication):
+    """The application that hosts one model's engines."""
+
+    import_path: Literal["turnout_deployments.model:build"] = Field(
+        description="Builds a model's pools."
+    )
+    args: ModelArgs = Field(description="What shapes the model's engines.")
+
+
+class EmbeddingApplication(HostApplication):
+    """The application that hosts one embedding model's replicas."""
+
+    import_path: Literal["turnout_deployments.embedding:build"] = Field(
+        description="Builds an embedding model's pools."
+    )
+    args: EmbeddingArgs = Field(description="What shapes the model's replicas.")
+
+
 class OtherApplication(Application):
     """A Serve application that is not Turnout's: passed through."""
 
     import_path: str = Field(
         description="Import path of the application's builder.",
-        json_schema_extra={"not": {"enum": [GATEWAY_BUILDER, MODEL_BUILDER]}},
+        json_schema_extra={"not": {"enum": [GATEWAY_BUILDER, MODEL_BUILDER, EMBEDDING_BUILDER]}},
     )
     route_prefix: str | None = Field(default="/", description="Path the application answers under.")
     args: dict[str, Any] = Field(default_factory=dict, description="The builder's arguments.")
@@ -156,8 +172,8 @@ class OtherApplication(Application):
 
 
 def kind_of(application: object) -> str:
-    """Says whether an application is the `gateway`, a `model` or an `other` one."""
-    kinds = {GATEWAY_BUILDER: "gateway", MODEL_BUILDER: "model"}
+    """Says whether an application is the `gateway`, a `model`, an `embedding` or an `other` one."""
+    kinds = {GATEWAY_BUILDER: "gateway", MODEL_BUILDER: "model", EMBEDDING_BUILDER: "embedding"}
     path = application.get("import_path") if isinstance(application, Mapping) else None
     return kinds.get(path, "other") if isinstance(path, str) else "other"
 
@@ -165,6 +181,7 @@ def kind_of(application: object) -> str:
 AnyApplication = Annotated[
     Annotated[GatewayApplication, Tag("gateway")]
     | Annotated[ModelApplication, Tag("model")]
+    | Annotated[EmbeddingApplication, Tag("embedding")]
     | Annotated[OtherApplication, Tag("other")],
     Discriminator(kind_of),
 ]
@@ -198,5 +215,10 @@ class DeploymentFile(Settings):
 
     @property
     def models(self) -> tuple[ModelApplication, ...]:
-        """The models' applications, in the file's order."""
+        """The applications of models that vLLM runs, in the file's order."""
         return tuple(app for app in self.applications if isinstance(app, ModelApplication))
+
+    @property
+    def embeddings(self) -> tuple[EmbeddingApplication, ...]:
+        """The embedding models' applications, in the file's order."""
+        return tuple(app for app in self.applications if isinstance(app, EmbeddingApplication))

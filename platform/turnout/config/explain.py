@@ -3,8 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from turnout.config.deployment_file import DeploymentFile, ModelApplication
-from turnout.config.model_args import ModelArgs
+from turnout.config.deployment_file import (
+    DeploymentFile,
+    EmbeddingApplication,
+    HostApplication,
+    ModelApplication,
+)
+from turnout.config.embedding_args import EmbeddingArgs
+from turnout.config.model_args import ModelArgs, ReplicaArgs
 from turnout.config.settings import Market, ModelSettings, Price
 
 _RESTARTS = """\
@@ -18,6 +24,7 @@ def explain(file: DeploymentFile) -> str:
     """Describes the gateway, every model's pools and resources, and what a change restarts."""
     blocks = [_gateway(file)]
     blocks += [_model(app, file.settings.models[app.args.model]) for app in file.models]
+    blocks += [_embedding(app, file.settings.models[app.args.model]) for app in file.embeddings]
     blocks += [_totals(file), _RESTARTS]
     return "\n\n".join(blocks)
 
@@ -49,7 +56,7 @@ def _model(app: ModelApplication, settings: ModelSettings) -> str:
         "can": ", ".join(settings.capabilities),
         "price": _price(settings.price),
         "context window": f"{args.context_window} tokens",
-        "pools": "\n".join(_pool(app, market) for market in args.pools),
+        "pools": _pools(app, args),
         "each replica": _replica(args),
         "layout": _layout(args),
         "memory": _memory(args),
@@ -59,15 +66,33 @@ def _model(app: ModelApplication, settings: ModelSettings) -> str:
     return _block(f"Model {args.model} (tier {settings.tier}, application {app.name})", rows)
 
 
-def _pool(app: ModelApplication, market: Market) -> str:
+def _embedding(app: EmbeddingApplication, settings: ModelSettings) -> str:
+    args = app.args
+    rows = {
+        "asked for as": ", ".join((args.model, *settings.aliases)),
+        "can": ", ".join(settings.capabilities),
+        "price": _price(settings.price),
+        "context window": f"{args.context_window} tokens",
+        "pools": _pools(app, args),
+        "each replica": f"{_amounts(args.resources)}, batches of {args.batch_size}",
+        "weights from": args.source or "all-MiniLM-L6-v2, installed with Turnout",
+    }
+    return _block(f"Model {args.model} (application {app.name})", rows)
+
+
+def _pools(app: HostApplication, args: ReplicaArgs) -> str:
+    return "\n".join(_pool(app, args, market) for market in args.pools)
+
+
+def _pool(app: HostApplication, args: ReplicaArgs, market: Market) -> str:
     low, high = app.bounds(market)
-    labels = app.args.pools[market].node_labels
+    labels = args.pools[market].node_labels
     where = " and ".join(f"{key}={value}" for key, value in labels.items())
     return f"{market}: {_range(low, high)} on {f'nodes with {where}' if where else 'any node'}"
 
 
 def _replica(args: ModelArgs) -> str:
-    asked = ", ".join(f"{amount:g} {name}" for name, amount in _asked(args).items())
+    asked = _amounts(_asked(args))
     accelerator = "" if args.on_cpu else f" on {args.accelerator}"
     return f"{asked}{accelerator} ({args.replica_cpus:g} CPU of it for its own process)"
 
@@ -96,12 +121,15 @@ def _cpu_cache(args: ModelArgs) -> str:
 
 
 def _totals(file: DeploymentFile) -> str:
-    ends = [_total(file.models, end) for end in (0, 1)]
-    low, high = (", ".join(f"{amount:g} {name}" for name, amount in end.items()) for end in ends)
-    return _block("All engines together", {"at least": low or "nothing", "at most": high})
+    low, high = (_amounts(_total((*file.models, *file.embeddings), end)) for end in (0, 1))
+    return _block("All replicas together", {"at least": low or "nothing", "at most": high})
 
 
-def _total(apps: Iterable[ModelApplication], end: int) -> Counter[str]:
+def _amounts(resources: Mapping[str, float]) -> str:
+    return ", ".join(f"{amount:g} {name}" for name, amount in resources.items())
+
+
+def _total(apps: Iterable[ModelApplication | EmbeddingApplication], end: int) -> Counter[str]:
     total: Counter[str] = Counter()
     for app in apps:
         replicas = sum(app.bounds(market)[end] for market in app.args.pools)
@@ -110,8 +138,10 @@ def _total(apps: Iterable[ModelApplication], end: int) -> Counter[str]:
     return +total
 
 
-def _asked(args: ModelArgs) -> dict[str, float]:
+def _asked(args: ModelArgs | EmbeddingArgs) -> dict[str, float]:
     """Resources of one replica: all its workers and its own process."""
+    if isinstance(args, EmbeddingArgs):
+        return dict(args.resources)
     asked = {name: amount * args.workers for name, amount in args.resources.items()}
     asked["CPU"] = asked.get("CPU", 0) + args.replica_cpus
     return asked

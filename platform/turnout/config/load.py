@@ -27,7 +27,7 @@ def load(path: Path) -> DeploymentFile:
 def inspect(path: Path) -> Findings:
     """Checks a config file with what is known on this machine; raises `ConfigUnreadable`."""
     document = read(path)
-    args = [host.args for host in view(document).hosts if host.args]
+    args = [args for _, args in view(document).engines]
     return _with_artifact(check(document, known_facts(args)), document)
 
 

@@ -12,7 +12,7 @@ from turnout.config.deployment_file import (
     GatewayDeployment,
     PoolDeployment,
 )
-from turnout.config.model_args import OWNED_ENGINE_ARGS, ModelArgs, PoolArgs
+from turnout.config.model_args import OWNED_ENGINE_ARGS, ModelArgs, PoolArgs, ReplicaArgs
 from turnout.config.problems import Loc, closest
 from turnout.config.serve_schema import Application, Autoscaling, Deployment, HttpOptions
 from turnout.config.settings import GatewaySettings, Limits, ModelSettings, Price, Settings
@@ -76,7 +76,7 @@ def _better(parent: type[BaseModel], key: str) -> str:
 def _place_of(parent: type[BaseModel], key: str) -> str | None:
     """Says where a key belongs that is known elsewhere in the file."""
     runtime = _runtime_keys().get(key)
-    if issubclass(parent, ModelArgs | GatewayArgs | PoolArgs) and runtime:
+    if issubclass(parent, ReplicaArgs | GatewayArgs | PoolArgs) and runtime:
         return f"it belongs to {runtime}: {_RUNTIME}"
     if issubclass(parent, PoolDeployment) and key in _SHAPED_BY_ARGS:
         return "the model's args decide it (resources, tensor_parallel_size, pools)"

@@ -37,10 +37,45 @@ class PoolArgs(Settings):
     )
 
 
-class ModelArgs(Settings):
-    """A model application's `args`: only what shapes its engines. A change restarts them."""
+class ReplicaArgs(Settings):
+    """What every replica with an HTTP port of its own is told, whatever computes in it."""
 
     model: Name = Field(description="Public name: the gateway's key and the engine's model name.")
+    environment: dict[str, str] = Field(
+        default_factory=dict, description="Environment variables of the replica's processes."
+    )
+    pools: dict[Market, PoolArgs] = Field(
+        min_length=1,
+        description="The model's pools: one Serve deployment per market, named after it.",
+    )
+    http_host: Literal["127.0.0.1", "node_ip"] = Field(
+        default="127.0.0.1",
+        description=(
+            "Where a replica's own HTTP server listens: this machine only, or the node's address "
+            "so that gateways on other nodes stream from it directly."
+        ),
+    )
+    http_port_range: tuple[Port, Port] | None = Field(
+        default=None,
+        description=(
+            "Lowest and highest port a replica may take for its own HTTP server; a free one of "
+            "the system's choice when absent."
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _port_range_ascends(self) -> Self:
+        if self.http_port_range and self.http_port_range[0] > self.http_port_range[1]:
+            low, high = self.http_port_range
+            raise ValueError(
+                f"http_port_range: lowest port ({low}) is above highest ({high}): swap them"
+            )
+        return self
+
+
+class ModelArgs(ReplicaArgs):
+    """A model application's `args`: only what shapes its engines. A change restarts them."""
+
     sources: tuple[str, ...] = Field(
         min_length=1,
         description=(
@@ -74,30 +109,9 @@ class ModelArgs(Settings):
     engine_args: dict[str, Any] = Field(
         default_factory=dict, description="Further vLLM engine arguments (`AsyncEngineArgs`)."
     )
-    environment: dict[str, str] = Field(
-        default_factory=dict, description="Environment variables of the engine's processes."
-    )
-    pools: dict[Market, PoolArgs] = Field(
-        min_length=1,
-        description="The model's pools: one Serve deployment per market, named after it.",
-    )
     replica_cpus: Annotated[float, Field(ge=0, allow_inf_nan=False)] = Field(
         default=1.0,
         description="CPUs of the replica's own process (HTTP, tokenizing), beside its workers'.",
-    )
-    http_host: Literal["127.0.0.1", "node_ip"] = Field(
-        default="127.0.0.1",
-        description=(
-            "Where a replica's own HTTP server listens: this machine only, or the node's address "
-            "so that gateways on other nodes stream from it directly."
-        ),
-    )
-    http_port_range: tuple[Port, Port] | None = Field(
-        default=None,
-        description=(
-            "Lowest and highest port a replica may take for its own HTTP server; a free one of "
-            "the system's choice when absent."
-        ),
     )
 
     @property
@@ -109,12 +123,3 @@ class ModelArgs(Settings):
     def on_cpu(self) -> bool:
         """Whether the engine computes on the CPU."""
         return self.accelerator == CPU
-
-    @model_validator(mode="after")
-    def _port_range_ascends(self) -> Self:
-        if self.http_port_range and self.http_port_range[0] > self.http_port_range[1]:
-            low, high = self.http_port_range
-            raise ValueError(
-                f"http_port_range: lowest port ({low}) is above highest ({high}): swap them"
-            )
-        return self

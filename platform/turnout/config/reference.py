@@ -12,6 +12,7 @@ from turnout.config.deployment_file import (
     GatewayDeployment,
     PoolDeployment,
 )
+from turnout.config.embedding_args import EmbeddingArgs
 from turnout.config.model_args import ModelArgs, PoolArgs
 from turnout.config.serve_schema import Autoscaling, HttpOptions
 from turnout.config.settings import (
@@ -41,6 +42,7 @@ One YAML file describes a deployment. `serve deploy` takes it as it is, and so d
 | replica bounds | an application's `deployments` | nothing |
 | one model more | a new application, and an entry in `user_config.models` | nothing |
 | weights, context window, parallelism, engine arguments | a model's `args` | that model's engines |
+| batch size, device of an embedding model | its `args` | its replicas |
 
 `turnout config validate FILE` lists every mistake with its line, path, value and what would be
 right. `turnout config explain FILE` says what would be started. `turnout config schema` prints the
@@ -58,6 +60,11 @@ _SECTIONS: tuple[tuple[str, str, type[BaseModel]], ...] = (
     ("Rates and budgets", "`user_config.limiter`", LimiterSettings),
     ("The admin API", "`user_config` of the gateway's deployment `Admin`", AdminSettings),
     ("A model's engines", "`applications[].args` of a model", ModelArgs),
+    (
+        "An embedding model's replicas",
+        "`applications[].args` of an embedding model",
+        EmbeddingArgs,
+    ),
     ("A pool", "`args.pools.<market>`: `reserved`, `on_demand` or `spot`", PoolArgs),
     ("A pool's replicas", "`applications[].deployments[]` of a model", PoolDeployment),
     ("Replica bounds", "`deployments[].autoscaling_config`", Autoscaling),

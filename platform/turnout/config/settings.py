@@ -11,7 +11,9 @@ from turnout.config.media_host import MediaHost
 from turnout_router.policy import RouterSettings
 
 Market = Literal["reserved", "on_demand", "spot"]
-Capability = Literal["chat", "completions", "tools", "json_schema", "logprobs", "vision"]
+Capability = Literal[
+    "chat", "completions", "embeddings", "tools", "json_schema", "logprobs", "vision"
+]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$", max_length=128)]
 AUTO = "auto"
 GATEWAY_FIELDS = frozenset(
@@ -45,7 +47,13 @@ class ModelSettings(Settings):
     """How the gateway offers one model: where it runs, what it can do, what it costs."""
 
     application: Name = Field(description="Serve application that hosts the model's pools.")
-    tier: Name = Field(description="Place in the router's cost order (`router.tiers`).")
+    tier: Name | None = Field(
+        default=None,
+        description=(
+            "Place in the router's cost order (`router.tiers`); a model that is only for "
+            "embeddings has none."
+        ),
+    )
     pools: tuple[Market, ...] = Field(
         min_length=1, description="Markets requests may be sent to, preferred one first."
     )
@@ -81,6 +89,26 @@ class ModelSettings(Settings):
             "of it, idle hours included. A market that is not listed costs nothing."
         ),
     )
+
+    @model_validator(mode="after")
+    def _what_generates_has_a_tier(self) -> Self:
+        generates = {"chat", "completions"} & set(self.capabilities)
+        if generates and self.tier is None:
+            raise ValueError(
+                f"a model for {' and '.join(sorted(generates))} needs a tier: its place in the "
+                "router's cost order"
+            )
+        if not generates and self.tier is not None:
+            raise ValueError(
+                f"tier '{self.tier}' is for models that chat or complete: remove it, or add chat "
+                "or completions to the capabilities"
+            )
+        if "embeddings" in self.capabilities and self.fallbacks:
+            raise ValueError(
+                f"fallbacks ({', '.join(self.fallbacks)}) of a model for embeddings: vectors of "
+                "two models do not compare, remove them"
+            )
+        return self
 
 
 class Limits(Settings):

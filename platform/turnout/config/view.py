@@ -7,12 +7,17 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from turnout.config.deployment_file import kind_of
-from turnout.config.model_args import ModelArgs
+from turnout.config.embedding_args import EmbeddingArgs
+from turnout.config.model_args import ModelArgs, ReplicaArgs
 from turnout.config.problems import Document, Loc
 from turnout.config.settings import ModelSettings
 from turnout_router.policy import RouterSettings
 
 Settings = TypeVar("Settings", bound=BaseModel)
+
+
+_ARGS: Mapping[str, type[ReplicaArgs]] = {"model": ModelArgs, "embedding": EmbeddingArgs}
+"""What the `args` of an application that hosts a model are, by its kind."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,7 @@ class App:
     loc: Loc
     kind: str
     raw: Mapping[str, object]
-    args: ModelArgs | None
+    args: ReplicaArgs | None
 
     @property
     def name(self) -> str | None:
@@ -61,8 +66,13 @@ class View:
 
     @property
     def hosts(self) -> tuple[App, ...]:
-        """The model applications."""
-        return tuple(app for app in self.apps if app.kind == "model")
+        """The applications that host a model."""
+        return tuple(app for app in self.apps if app.kind in _ARGS)
+
+    @property
+    def engines(self) -> tuple[tuple[App, ModelArgs], ...]:
+        """The applications that host vLLM engines, with their `args` where these can be read."""
+        return tuple((app, app.args) for app in self.apps if isinstance(app.args, ModelArgs))
 
     def of_kind(self, kind: str) -> tuple[App, ...]:
         """The applications of one kind."""
@@ -72,9 +82,7 @@ class View:
 def view(document: Document) -> View:
     """Reads what can be read of a document."""
     raw_apps = items(mapping(document.data).get("applications"), ("applications",))
-    apps = tuple(
-        App(loc, kind_of(raw), raw, lenient(ModelArgs, raw.get("args"))) for loc, raw in raw_apps
-    )
+    apps = tuple(App(loc, kind_of(raw), raw, _args(raw)) for loc, raw in raw_apps)
     entries = [entry for app in apps if app.kind == "gateway" for entry in app.deployments]
     loc, entry = entries[0] if entries else ((), {})
     loc, settings = (*loc, "user_config"), mapping(entry.get("user_config"))
@@ -84,6 +92,11 @@ def view(document: Document) -> View:
     )
     router = lenient(RouterSettings, settings.get("router"))
     return View(document, apps, offers, (*loc, "router"), router)
+
+
+def _args(raw: Mapping[str, object]) -> ReplicaArgs | None:
+    kind = _ARGS.get(kind_of(raw))
+    return lenient(kind, raw.get("args")) if kind else None
 
 
 def lenient(model: type[Settings], raw: object) -> Settings | None:

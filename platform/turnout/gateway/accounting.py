@@ -10,8 +10,6 @@ from turnout.gateway.request import GenerationRequest
 from turnout.gateway.sse import Usage
 from turnout.limits.claim import Claim, Limiter, Reservation
 
-BYTES_PER_TOKEN = 4
-"""Of English text in today's vocabularies; an estimate, settled with the engine's own count."""
 OutputTokens = Callable[[str], int]
 """Predicts the tokens of the answer to a text."""
 
@@ -46,7 +44,9 @@ def claim_of(usage: Usage, price: Price) -> Claim:
 
 def predicted(request: GenerationRequest, price: Price, output_tokens: OutputTokens) -> Claim:
     """Returns what a request will probably use: its prompt by size, its answer by prediction."""
-    prompt = min(request.prompt_tokens_at_most, len(request.raw) // BYTES_PER_TOKEN + 1)
+    prompt = request.prompt_tokens_expected
+    if request.endpoint == "embeddings":
+        return claim_of(Usage(prompt, 0), price)
     answer = output_tokens(request.text)
     if request.max_tokens is not None:
         answer = min(answer, request.max_tokens)

@@ -6,7 +6,7 @@ judge. The OpenAPI page is generated from these models.
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 T = TypeVar("T")
 # Only the first wrong item is reported: a body of a million wrong ones would take a minute.
@@ -117,9 +117,62 @@ class Completion(Generation):
     suffix: str | None = Field(default=None, description="Text after the answer.")
 
 
-Endpoint = Literal["chat", "completions"]
-PATHS: dict[Endpoint, str] = {"chat": "/v1/chat/completions", "completions": "/v1/completions"}
-BODIES: dict[Endpoint, type[Generation]] = {"chat": ChatCompletion, "completions": Completion}
+MOST_TEXTS = 2048
+"""Of one request for embeddings (OpenAI's limit)."""
+
+
+def _texts(value: Any) -> Any:
+    """Says what is wrong with an input; pydantic would tell of one of the union's types only.
+
+    Clients that send token ids learn why OpenAI's mean nothing to another model.
+    """
+    texts = value if isinstance(value, list) else [value]
+    if not 0 < len(texts) <= MOST_TEXTS:
+        raise ValueError(f"must be one to {MOST_TEXTS} texts, not {len(texts)}")
+    if any(isinstance(text, int | list) and not isinstance(text, bool) for text in texts):
+        raise ValueError(
+            "send text: token ids are of one model's vocabulary, and clients take OpenAI's "
+            "(langchain-openai: check_embedding_ctx_length=False)"
+        )
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("must be a text or a list of texts")
+    return value
+
+
+class Embedding(BaseModel):
+    """`POST /v1/embeddings`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    model: Annotated[str, Field(strict=True)] = Field(
+        description="A model's name or alias; not `auto`, for vectors of two models do not compare."
+    )
+    input: Annotated[
+        str | Annotated[list[str], Field(min_length=1, max_length=MOST_TEXTS)],
+        BeforeValidator(_texts),
+    ] = Field(description="A text, or a list of texts.")
+    encoding_format: Literal["float", "base64"] | None = Field(
+        default=None, description="`float`, or `base64` of little-endian 32-bit floats."
+    )
+    dimensions: PositiveInt | None = Field(
+        default=None, description="Shorter vectors, of models that were trained for them."
+    )
+    user: str | None = Field(default=None, description="The end user, for the caller's own use.")
+
+
+Endpoint = Literal["chat", "completions", "embeddings"]
+PATHS: dict[Endpoint, str] = {
+    "chat": "/v1/chat/completions",
+    "completions": "/v1/completions",
+    "embeddings": "/v1/embeddings",
+}
+BODIES: dict[Endpoint, type[BaseModel]] = {
+    "chat": ChatCompletion,
+    "completions": Completion,
+    "embeddings": Embedding,
+}
+PROMPTS: dict[Endpoint, str] = {"chat": "messages", "completions": "prompt", "embeddings": "input"}
+"""The field that holds the prompt."""
 
 # OpenAI fields that need no check of ours; deprecated ones included.
 UNCHECKED_FIELDS = frozenset(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from turnout.access.caller import ANYONE, Caller
-from turnout.config.settings import AUTO, GatewaySettings, ModelSettings
+from turnout.config.settings import AUTO, Capability, GatewaySettings, ModelSettings
 from turnout.gateway.errors import UnknownModel
 from turnout.gateway.replicas import Replica
 from turnout_router.policy import Candidate
@@ -52,6 +52,13 @@ class Catalog:
         """Returns a model's settings."""
         return self.settings.models[name]
 
+    def without(self, name: str, capability: Capability, caller: Caller) -> str:
+        """Says that a model lacks a capability, and which ones that the caller may use have it."""
+        able = [n for n in self.models_for(caller) if capability in self.model(n).capabilities]
+        offered = ", ".join(self.model(name).capabilities)
+        others = f"models here that can: {', '.join(able)}" if able else "no model here can"
+        return f"the model '{name}' is not for {capability}, only for {offered}; {others}"
+
     def candidates(self, names: Sequence[str], replicas: Replicas) -> list[Candidate]:
         """Returns what the router chooses from: the models with their state right now.
 
@@ -67,7 +74,8 @@ class Catalog:
             return known[1]
         model = self.settings.models[name]
         window = min((replica.context_window for replica in ready), default=1 << 62)
-        found = Candidate(name, model.tier, window, frozenset(model.capabilities), bool(ready))
+        tier, can = model.tier or "", frozenset(model.capabilities)
+        found = Candidate(name, tier, window, can, bool(ready))
         self._last[name] = ready, found
         return found
 
@@ -83,7 +91,8 @@ class Catalog:
             target = self._names[name]
             candidate = self._candidate(target, replicas(target))
             window = candidate.context_window if candidate.is_ready else None
-            entries.append({"id": name, "tier": candidate.tier, "context_window": window})
+            tier = candidate.tier or None
+            entries.append({"id": name, "tier": tier, "context_window": window})
         return [
             {"object": "model", "created": 0, "owned_by": "turnout", **entry} for entry in entries
         ]

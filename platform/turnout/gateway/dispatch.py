@@ -8,7 +8,7 @@ from dataclasses import replace
 from turnout.access.caller import ANYONE, Caller
 from turnout.config.settings import AUTO
 from turnout.gateway.catalog import Catalog
-from turnout.gateway.errors import ContextLengthExceeded, NotCapable
+from turnout.gateway.errors import ContextLengthExceeded, InvalidField, NotCapable
 from turnout.gateway.replicas import Replica
 from turnout.gateway.request import GenerationRequest
 from turnout_router.errors import NothingCapable, NothingFits, NothingReady
@@ -37,11 +37,18 @@ class Dispatcher:
     async def decide(self, request: GenerationRequest, caller: Caller = ANYONE) -> Decision:
         """Returns the model that answers, with the reason.
 
-        Raises `UnknownModel`, `ContextLengthExceeded` or `NotCapable`.
+        Raises `UnknownModel`, `InvalidField`, `ContextLengthExceeded` or `NotCapable`.
         """
         asked = self.catalog.resolve(request.model, caller)
+        is_embedding = request.endpoint == "embeddings"
+        if asked == AUTO and is_embedding:
+            raise InvalidField("model", "name one model: vectors of two models do not compare")
         if asked == AUTO:
             return await self._automatic(request, self.catalog.models_for(caller))
+        if request.endpoint not in self.catalog.model(asked).capabilities:
+            raise NotCapable(self.catalog.without(asked, request.endpoint, caller))
+        if is_embedding:  # the replica counts the tokens of all texts at once
+            return Decision(asked, "requested", None, ())
         return await self._requested(request, asked)
 
     async def _automatic(self, request: GenerationRequest, models: Sequence[str]) -> Decision:

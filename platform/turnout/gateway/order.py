@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from turnout.config.settings import Failover, Limits
-from turnout.gateway.accounting import BYTES_PER_TOKEN
 from turnout.gateway.balance.job import Job, beginning
 from turnout.gateway.catalog import Catalog
 from turnout.gateway.exchange import Exchange
@@ -37,7 +36,7 @@ class Order:
 def job_of(exchange: Exchange, request: GenerationRequest) -> Job:
     """Returns what of a request matters for where it runs."""
     account = exchange.account
-    prompt = min(request.prompt_tokens_at_most, len(request.raw) // BYTES_PER_TOKEN + 1)
+    prompt = request.prompt_tokens_expected
     return Job(
         prompt=beginning(request.fields),
         session=exchange.headers.get(b"x-session-id", b"").decode("latin-1"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from turnout.gateway.api import BODIES, PATHS, UNCHECKED_FIELDS, Endpoint
+from turnout.gateway.api import BODIES, PATHS, PROMPTS, UNCHECKED_FIELDS, Endpoint
 from turnout.gateway.body import checked
 from turnout.gateway.errors import InvalidField
 from turnout_router.text import needed_capabilities, prompt_text
@@ -17,6 +17,8 @@ from turnout_router.text import needed_capabilities, prompt_text
 # 256 tokens hold those of every template tried (SmolLM2 31, Qwen2.5 with tools 158).
 TEMPLATE_TOKENS = 256
 MESSAGE_TOKENS = 16
+BYTES_PER_TOKEN = 4
+"""Of English text in today's vocabularies; an estimate, settled with the engine's own count."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class GenerationRequest:
     @property
     def prompt_field(self) -> str:
         """The field that holds the prompt."""
-        return "messages" if self.endpoint == "chat" else "prompt"
+        return PROMPTS[self.endpoint]
 
     @property
     def max_tokens_field(self) -> str:
@@ -75,12 +77,20 @@ class GenerationRequest:
         JSON never spells a text shorter than it is, so the body's length bounds the messages;
         templates spell tools out wider, so these count once more. Token ids are exact.
         """
-        if self.endpoint == "completions":
-            return _longest_prompt(self.fields["prompt"])
+        if self.endpoint != "chat":
+            return max(_lengths(self.fields[self.prompt_field]), default=1)
         tools = self.fields.get("tools")
         offered = len(json.dumps(tools)) if tools else 0
         turns = MESSAGE_TOKENS * len(self.fields["messages"])
         return len(self.raw) + offered + TEMPLATE_TOKENS + turns
+
+    @cached_property
+    def prompt_tokens_expected(self) -> int:
+        """An estimate of the tokens of all its prompts, by size."""
+        by_size = len(self.raw) // BYTES_PER_TOKEN + 1
+        if self.endpoint == "chat":
+            return min(self.prompt_tokens_at_most, by_size)
+        return min(sum(_lengths(self.fields[self.prompt_field])), by_size)
 
     @property
     def has_token_ids(self) -> bool:
@@ -112,7 +122,8 @@ class GenerationRequest:
 
 def parse(endpoint: Endpoint, raw: bytes, engine_fields: Collection[str]) -> GenerationRequest:
     """Checks a body; raises `MalformedJson`, `InvalidField` or `UnknownField` (the first found)."""
-    fields = checked(raw, BODIES[endpoint], UNCHECKED_FIELDS.union(engine_fields))
+    unchecked = UNCHECKED_FIELDS if endpoint != "embeddings" else frozenset[str]()
+    fields = checked(raw, BODIES[endpoint], unchecked.union(engine_fields))
     if fields.get("stream_options") and not fields.get("stream"):
         raise InvalidField("stream_options", "only allowed when 'stream' is true")
     return GenerationRequest(endpoint, fields, raw)
@@ -123,10 +134,10 @@ def endpoint_of(path: str) -> Endpoint | None:
     return next((endpoint for endpoint, at in PATHS.items() if at == path), None)
 
 
-def _longest_prompt(prompt: str | list[Any]) -> int:
-    """Returns the upper bound of the longest of a completion's prompts, in tokens."""
+def _lengths(prompt: str | list[Any]) -> list[int]:
+    """Returns the upper bound of each prompt's tokens."""
     if isinstance(prompt, str):
-        return len(prompt.encode()) + 1
+        return [len(prompt.encode()) + 1]
     if prompt and isinstance(prompt[0], int):
-        return len(prompt)
-    return max((_longest_prompt(each) for each in prompt), default=1)
+        return [len(prompt)]
+    return [length for each in prompt for length in _lengths(each)]

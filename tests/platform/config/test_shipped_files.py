@@ -10,7 +10,8 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 
 from turnout.config.deep import deep_check
-from turnout.config.deployment_file import DeploymentFile
+from turnout.config.deployment_file import DeploymentFile, kind_of
+from turnout.config.embedding_args import EmbeddingArgs
 from turnout.config.load import load
 from turnout.config.model_args import ModelArgs
 from turnout.config.settings import GatewaySettings
@@ -33,10 +34,11 @@ def test_a_shipped_file_is_valid(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_a_shipped_file_fits_the_json_schema(path: Path) -> None:
     data = yaml.safe_load(path.read_text())
-    gateway, *models = data["applications"]
+    gateway, *hosts = data["applications"]
     assert misfits(data, DeploymentFile) == []
     assert misfits(gateway["deployments"][0]["user_config"], GatewaySettings) == []
-    assert [misfits(model["args"], ModelArgs) for model in models] == [[], []]
+    kinds: dict[str, type[BaseModel]] = {"model": ModelArgs, "embedding": EmbeddingArgs}
+    assert [each for app in hosts for each in misfits(app["args"], kinds[kind_of(app)])] == []
 
 
 def test_the_json_schema_refuses_an_unknown_key() -> None:
@@ -48,6 +50,7 @@ def test_the_json_schema_refuses_an_unknown_key() -> None:
 def test_what_the_local_file_asks_for_fits_two_cores() -> None:
     file = load(FILES[0])
     engines = sum(app.args.resources["CPU"] + app.args.replica_cpus for app in file.models)
+    engines += sum(app.args.resources["CPU"] for app in file.embeddings)
     assert engines + file.gateway.deployments[0].ray_actor_options["num_cpus"] <= 2
 
 

@@ -134,6 +134,8 @@ class FakeEngine:
             yield event
 
     def whole_answer(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
+        if path == "/v1/embeddings":
+            return self._embedded(body)
         text = "".join(self.words)
         said = {"message": {"role": "assistant", "content": text}} if "chat" in path else {}
         choices = [
@@ -142,6 +144,23 @@ class FakeEngine:
         ]
         head = {"id": "x-1", "object": "chat.completion", "created": 1, "model": self.model}
         return {**head, "choices": choices, "usage": self.usage(body)}
+
+    def _embedded(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Returns a vector of three numbers a text, as both formats spell them."""
+        texts = body["input"] if isinstance(body["input"], list) else [body["input"]]
+        is_base64 = body.get("encoding_format") == "base64"
+        data = [
+            {
+                "object": "embedding",
+                "index": index,
+                # (0.5, -1.0, 2.0) as little-endian 32-bit floats
+                "embedding": "AAAAPwAAgL8AAABA" if is_base64 else [0.5, -1.0, 2.0],
+            }
+            for index in range(len(texts))
+        ]
+        tokens = self.prompt_tokens * len(texts)
+        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        return {"object": "list", "data": data, "model": self.model, "usage": usage}
 
     def usage(self, body: dict[str, Any]) -> dict[str, int]:
         completion = len(self.words) * body.get("n", 1)

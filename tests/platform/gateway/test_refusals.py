@@ -236,7 +236,7 @@ async def test_a_wrong_method_is_told_the_right_ones(
     assert error_of(answer)["code"] == "method_not_allowed"
 
 
-@pytest.mark.parametrize("path", ["/", "/v1/embeddings", CHAT + "/", "/v1/models/", "/v1/%2e%00"])
+@pytest.mark.parametrize("path", ["/", "/v1/rerank", CHAT + "/", "/v1/models/", "/v1/%2e%00"])
 async def test_an_unknown_path_is_a_404(system: System, path: str) -> None:
     answer = await system.client.get(path)
     assert answer.status_code == 404
