@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
 from ray import serve
@@ -18,6 +18,9 @@ from turnout_deployments.asgi_call import Answer, call
 from turnout_deployments.http_port import HttpPort, listen
 from turnout_deployments.model import Model
 from turnout_deployments.placement import MAX_ONGOING_REQUESTS, ROUTING_STATS_PERIOD_S
+
+if TYPE_CHECKING:
+    from turnout.embeddings.embedder import Embedder
 
 
 def build(args: dict[str, Any]) -> Application:
@@ -64,15 +67,13 @@ class EmbeddingReplica:
         """Loads the model and opens the port; returns when it can answer."""
         from turnout.embeddings.api import embedding_api  # noqa: PLC0415 - only replicas need it
         from turnout.embeddings.batcher import Batcher  # noqa: PLC0415
-        from turnout.embeddings.embedder import SentenceModel  # noqa: PLC0415
 
         self._args = EmbeddingArgs.model_validate(args)
         self._market = market
-        embedder = await asyncio.to_thread(
-            SentenceModel.load, self._args.source, self._args.device, self._args.context_window
-        )
+        embedder = await asyncio.to_thread(_load, self._args)
         self._batcher = Batcher(embedder, self._args.batch_size)
-        await self._batcher.vectors(["The first text takes longest."])
+        (first,) = embedder.tokens(["The first text takes longest."])
+        await self._batcher.vectors([first.ids])
         self._app = embedding_api(self._args.model, embedder, self._batcher)
         self._port = HttpPort(self._app, listen(self._host(), self._args.http_port_range))
         await self._port.start()
@@ -105,3 +106,9 @@ class EmbeddingReplica:
         """Answers one POST through a handle: the fallback where the port cannot be reached."""
         async for part in call(self._app, path, body):
             yield part
+
+
+def _load(args: EmbeddingArgs) -> Embedder:
+    from turnout.embeddings.sentence_model import SentenceModel  # noqa: PLC0415 - imports torch
+
+    return SentenceModel.load(args.source, args.device, args.context_window)

@@ -55,8 +55,8 @@ class _Api:
         self._check_model(fields)
         dimensions = self._dimensions(fields.get("dimensions"))
         texts = [fields["input"]] if isinstance(fields["input"], str) else fields["input"]
-        tokens = sum(await self._lengths(texts))
-        vectors = await self._batcher.vectors(texts)
+        tokens = await self._tokens(texts)
+        vectors = await self._batcher.vectors(tokens)
         if dimensions < self._embedder.lengths.full:
             vectors = shortened(vectors, dimensions)
         written = _base64 if fields.get("encoding_format") == "base64" else _floats
@@ -64,7 +64,8 @@ class _Api:
             {"object": "embedding", "index": index, "embedding": vector}
             for index, vector in enumerate(written(vectors))
         ]
-        usage = {"prompt_tokens": tokens, "total_tokens": tokens}
+        count = sum(map(len, tokens))
+        usage = {"prompt_tokens": count, "total_tokens": count}
         return {"object": "list", "data": data, "model": self._model, "usage": usage}
 
     async def tokenize(self, raw: bytes) -> Mapping[str, Any]:
@@ -106,18 +107,18 @@ class _Api:
             raise InvalidField("dimensions", f"'{self._model}' gives vectors of {lengths} numbers")
         return asked or lengths.full
 
-    async def _lengths(self, texts: Sequence[str]) -> list[int]:
-        """Returns each text's tokens; raises `ContextLengthExceeded`."""
+    async def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        """Returns each text's token ids; raises `ContextLengthExceeded`."""
         told = await asyncio.to_thread(self._embedder.tokens, texts)
-        lengths, most = [len(each.ids) for each in told], self._embedder.context_window
-        for index, length in enumerate(lengths):
-            if length > most:
+        tokens, most = [each.ids for each in told], self._embedder.context_window
+        for index, ids in enumerate(tokens):
+            if len(ids) > most:
                 raise ContextLengthExceeded(
                     f"this model's maximum context length is {most} tokens, but text {index} of "
-                    f"the input (counted from 0) has {length}: cut it into shorter ones",
+                    f"the input (counted from 0) has {len(ids)}: cut it into shorter ones",
                     "input",
                 )
-        return lengths
+        return tokens
 
 
 def _floats(vectors: Vectors) -> list[Any]:

@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from turnout.embeddings.embedder import Embedder, Vectors
+from turnout.embeddings.embedder import Embedder, Ids, Vectors
 
 
 @dataclass(eq=False)
 class _Job:
     """One request's texts, and what there is of their vectors."""
 
-    texts: Sequence[str]
+    texts: Sequence[Ids]
     done: asyncio.Future[Vectors]
     taken: int = 0
     vectors: list[Vectors] = field(default_factory=list)
 
-    def take(self) -> str:
+    def take(self) -> Ids:
         self.taken += 1
         return self.texts[self.taken - 1]
 
@@ -47,10 +47,10 @@ class Batcher:
         """Requests that wait for their next text to be computed."""
         return self._open - self.running
 
-    async def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Returns the texts' vectors in their order; raises what the model raised.
+    async def vectors(self, texts: Sequence[Ids]) -> Vectors:
+        """Returns the vectors of texts, given as token ids, in their order.
 
-        Texts of a caller that was cancelled are not computed any more.
+        Raises what the model raised. A caller that was cancelled is not worked for any more.
         """
         job = _Job(texts, asyncio.get_running_loop().create_future())
         self._jobs.append(job)
@@ -80,8 +80,8 @@ class Batcher:
             finally:
                 self.running = 0
 
-    def _next(self) -> list[tuple[_Job, str]]:
-        batch: list[tuple[_Job, str]] = []
+    def _next(self) -> list[tuple[_Job, Ids]]:
+        batch: list[tuple[_Job, Ids]] = []
         while self._jobs and len(batch) < self._batch_size:
             job = self._jobs.popleft()
             if job.done.done():  # its caller has left, or the model failed on it

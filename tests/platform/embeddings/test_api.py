@@ -42,21 +42,21 @@ async def test_a_text_gets_its_vector_and_is_counted_with_its_special_tokens(
     assert (await embed(client)).json() == {
         "object": "list",
         "model": "colors",
-        "data": [{"object": "embedding", "index": 0, "embedding": [3.0, 4.0, 2.0, 9.0]}],
+        "data": [{"object": "embedding", "index": 0, "embedding": [3.0, 4.0, 4.0, 8.0]}],
         "usage": {"prompt_tokens": 4, "total_tokens": 4},
     }
 
 
 async def test_texts_get_their_vectors_in_order(client: httpx.AsyncClient) -> None:
     told = (await embed(client, input=["red", "red red red", ""])).json()
-    assert [each["embedding"][2:] for each in told["data"]] == [[1, 3], [3, 11], [0, 0]]
+    assert [each["embedding"][2:] for each in told["data"]] == [[3, 4], [5, 10], [2, 1]]
     assert [each["index"] for each in told["data"]] == [0, 1, 2]
     assert told["usage"]["prompt_tokens"] == 3 + 5 + 2
 
 
 async def test_base64_holds_little_endian_floats(client: httpx.AsyncClient) -> None:
     (told,) = (await embed(client, encoding_format="base64")).json()["data"]
-    assert struct.unpack("<4f", base64.b64decode(told["embedding"])) == (3, 4, 2, 9)
+    assert struct.unpack("<4f", base64.b64decode(told["embedding"])) == (3, 4, 4, 8)
 
 
 async def test_a_model_trained_for_it_gives_shorter_vectors_of_length_one(
@@ -99,7 +99,7 @@ async def test_what_it_cannot_do_it_refuses(
 async def test_a_failing_model_is_a_500_for_another_replica_to_mend(
     model: CountingModel, client: httpx.AsyncClient
 ) -> None:
-    model.fails_on = "red"
+    model.fails_on = [0, 3, 1]
     assert (await embed(client, input="red")).status_code == 500
     assert (await embed(client, input="blue")).status_code == 200
 
@@ -144,6 +144,6 @@ async def test_a_client_that_leaves_is_not_worked_for(model: CountingModel) -> N
     scope = {"type": "http", "method": "POST", "path": PATH, "headers": [], "query_string": b""}
     await app(scope, receive, send)
     model.gate.set()
-    await batcher.vectors(["blue"])
-    assert model.batches == [["red"] * 4, ["blue"]]
+    await batcher.vectors([[5]])
+    assert model.batches == [[[0, 3, 1]] * 4, [[5]]]
     batcher.close()
