@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,28 +140,52 @@ def test_thirty_two_streams_at_once_all_finish_with_their_own_text(client: Any) 
     assert ask(3)[0] == answers[3][0]  # alone as among 32 (float32)
 
 
-def test_the_npm_client_works(system: System, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def npm(system: System, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """Runs a script of the folder npm with its locked packages; returns what it tells."""
     assert shutil.which("npm"), "npm is missing: install Node.js 20 or later (README.md, Test it)"
+    folder = tmp_path_factory.mktemp("npm")
     for file in (Path(__file__).parent / "npm").iterdir():
-        shutil.copy(file, tmp_path)
-    subprocess.run(
-        ["npm", "install", "--silent", "--no-audit", "--no-fund", "--no-package-lock"],
-        cwd=tmp_path,
-        check=True,
-        timeout=300,
-    )
-    done = subprocess.run(
-        ["node", "ask.mjs", f"{system.url}/v1"],
-        cwd=tmp_path,
-        env={**os.environ, "OPENAI_API_KEY": system.key},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
+        shutil.copy(file, folder)
+    quiet = ("--silent", "--no-audit", "--no-fund", "--ignore-scripts")
+    subprocess.run(["npm", "ci", *quiet], cwd=folder, check=True, timeout=300)
+
+    def run(script: str, *arguments: str) -> Any:
+        done = subprocess.run(
+            ["node", script, f"{system.url}/v1", *arguments],
+            cwd=folder,
+            env={**os.environ, "OPENAI_API_KEY": system.key, "TURNOUT_KEY": system.key},
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run
+
+
+def test_the_npm_client_works(npm: Callable[..., Any]) -> None:
+    told = npm("ask.mjs")
     assert told["whole"] == told["streamed"]
     assert told["whole"]
     assert told["usage"]["completion_tokens"] > 0
     assert told["error"] == {"status": 404, "code": "model_not_found", "type": "NotFoundError"}
+
+
+def test_the_vercel_ai_sdk_works_by_every_api(npm: Callable[..., Any]) -> None:
+    told = npm("ask_ai.mjs", "large", "all-minilm-l6-v2")
+    assert set(told["told"]) == {"chat", "responses", "messages", "compatible"}
+    (text,) = {text for each in told["told"].values() for text in (each["whole"], each["streamed"])}
+    assert text
+    for each in told["told"].values():
+        assert each["tokens"][0] == each["tokens"][1] > 0
+        assert each["finish"][0] == each["finish"][1]
+    for calls in told["called"].values():
+        ((name, arguments),) = calls
+        assert name == "get_weather"
+        assert isinstance(arguments["city"], str)
+    assert told["vectors"]["lengths"] == [384, 384]
+    assert told["vectors"]["tokens"] == 6  # [CLS] red [SEP] [CLS] blue [SEP]
+    assert told["error"] == {"isCall": True, "status": 404}

@@ -61,7 +61,8 @@ def test_a_need_that_small_lacks_goes_to_large(system: System) -> None:
 def test_the_models_page_lists_auto_models_and_aliases(system: System) -> None:
     listed = system.http.get(f"{system.url}/v1/models").json()["data"]
     windows = {entry["id"]: entry["context_window"] for entry in listed}
-    assert windows == {"auto": None, "small": 512, "large": 8192, "coder": 8192}
+    chat = {"auto": None, "small": 512, "large": 8192, "coder": 8192}
+    assert windows == {**chat, "all-minilm-l6-v2": 256}
     one = system.http.get(f"{system.url}/v1/models/coder").json()
     assert one["id"] == "coder"
 

@@ -59,7 +59,7 @@ class Bert:
 
     def _split(self, states: Tensor) -> Tensor:
         """Returns the states by head: (texts, heads, tokens, width of a head)."""
-        return states.unflatten(2, (self._heads, -1)).transpose(1, 2)
+        return states.view(*states.shape[:2], self._heads, -1).transpose(1, 2)
 
     def _linear(self, states: Tensor, name: str) -> Tensor:
         weights = self._weights
