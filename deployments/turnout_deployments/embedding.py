@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from turnout.config.settings import Market
 from turnout.gateway.replicas import EngineLoad
 from turnout_deployments.asgi_call import Answer, call
 from turnout_deployments.http_port import HttpPort, listen
+from turnout_deployments.locked import Locked, port_key
 from turnout_deployments.model import Model
 from turnout_deployments.placement import MAX_ONGOING_REQUESTS, ROUTING_STATS_PERIOD_S
 
@@ -75,7 +77,9 @@ class EmbeddingReplica:
         (first,) = embedder.tokens(["The first text takes longest."])
         await self._batcher.vectors([first.ids])
         self._app = embedding_api(self._args.model, embedder, self._batcher)
-        self._port = HttpPort(self._app, listen(self._host(), self._args.http_port_range))
+        self._key = port_key(os.environ)
+        sock = listen(self._host(), self._args.http_port_range)
+        self._port = HttpPort(Locked(self._app, self._key), sock)
         await self._port.start()
 
     def _host(self) -> str:
@@ -87,6 +91,7 @@ class EmbeddingReplica:
         """Tells every handle of this pool where the replica answers (Serve's own hook)."""
         return {
             "address": self._port.address,
+            "key": self._key,
             "model": self._args.model,
             "market": self._market,
             "context_window": self._args.context_window,

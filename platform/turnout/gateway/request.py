@@ -100,6 +100,8 @@ class GenerationRequest:
 
     def with_salt(self, salt: str) -> "GenerationRequest":
         """Returns the request for an engine that shares cached prompts under one salt only."""
+        if self.endpoint == "embeddings":
+            return self  # nothing of them is cached
         fields = {**self.fields, "cache_salt": salt}
         last = b',"cache_salt":%b}' % msgspec.json.encode(salt)
         return GenerationRequest(self.endpoint, fields, self.raw.rstrip()[:-1] + last)

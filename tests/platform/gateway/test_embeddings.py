@@ -199,3 +199,11 @@ def test_what_several_prompts_reserve_is_the_sum(
 def test_a_model_for_embeddings_has_no_stand_ins() -> None:
     with pytest.raises(ValueError, match="vectors of two models do not compare"):
         settings(models={**WITH_MINI, "mini": {**MINI, "fallbacks": ["small"]}})
+
+
+async def test_a_cache_salt_is_for_prompts_that_are_cached(system: System) -> None:
+    system.govern(Governance(access=Known()))
+    await system.chat("small")
+    assert (await embed(system)).status_code == 200
+    assert "cache_salt" in system.engines["small"].generations[0]
+    assert "cache_salt" not in system.engines["mini"].asked(PATH)[0]
