@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--slo", nargs="+", default=["ttft.p95<5s", "error_rate<1%"])
     parser.add_argument("--lowest", type=float, default=0.125)
     parser.add_argument("--highest", type=float, default=8.0)
-    parser.add_argument("--duration", type=float, default=40.0)
+    parser.add_argument("--duration", type=float, default=60.0)
     parser.add_argument("--work", type=Path, default=Path("load-result/local-sweep"))
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()

@@ -132,7 +132,7 @@ def main() -> None:
     parser.add_argument("--model", default="small")
     parser.add_argument("--weights", type=Path, required=True, help="the served model's folder")
     parser.add_argument("--threads", type=int, default=1, help="as the engine's OMP_NUM_THREADS")
-    parser.add_argument("--dtype", default="bfloat16", help="as the engine's")
+    parser.add_argument("--dtype", default="float32", help="as the engine's")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--work", type=Path, default=Path("load-result"), help="for the prompts")
     parser.add_argument("--out", type=Path)
