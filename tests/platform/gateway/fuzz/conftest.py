@@ -17,6 +17,7 @@ import pytest
 import uvloop
 from tests.platform.gateway.fake_engine import FakeEngine
 from tests.platform.gateway.system import (
+    MODELS,
     FakeTable,
     difficulty,
     eventually,
@@ -68,7 +69,11 @@ class Served:
                 table.by_model[name] = [Replica(name, name, "reserved", at, 32768)]
             gateway = new_gateway(table, transport)
             limits = {"max_body_bytes": MOST_BYTES, "body_timeout_s": BODY_TIMEOUT_S}
-            gateway.configure(settings(limits=limits, engine_fields=PASSED_ON), difficulty)
+            small = {**MODELS["small"], "capabilities": ["chat", "completions", "embeddings"]}
+            models = {**MODELS, "small": small}
+            gateway.configure(
+                settings(models=models, limits=limits, engine_fields=PASSED_ON), difficulty
+            )
             self.url = await stack.enter_async_context(serving(gateway, http=Hasty))
             self.address = (urlsplit(self.url).hostname, urlsplit(self.url).port)
             self._tasks_at_rest = len(asyncio.all_tasks())

@@ -42,12 +42,21 @@ KNOWN: dict[str, Any] = {
 NEEDED = {
     PATHS["chat"]: ("model", "messages"),
     PATHS["completions"]: ("model", "prompt"),
+    PATHS["embeddings"]: ("model", "input"),
     "/v1/messages": ("model", "messages", "max_tokens"),
     "/v1/messages/count_tokens": ("model", "messages"),
     "/v1/responses": ("model", "input"),
     "/tokenize": ("model", "prompt"),
     "/detokenize": ("model", "tokens"),
 }
+
+
+def plain_body(path: str) -> dict[str, Any]:
+    """Returns a body that is taken at a path."""
+    known = KNOWN if path != PATHS["embeddings"] else {**KNOWN, "input": ["easy", "hard"]}
+    return {name: known[name] for name in NEEDED[path]}
+
+
 LEAF = (
     st.none()
     | st.booleans()
@@ -103,12 +112,17 @@ def with_value(value: Any, at: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
+@pytest.mark.parametrize("path", NEEDED)
+def test_without_a_fault_there_is_an_answer(served: Served, path: str) -> None:
+    assert answered(served, path, json.dumps(plain_body(path)).encode()) == [200]
+
+
 @quick
 @given(PATH, MORE, st.booleans())
 def test_any_further_field_is_taken_or_refused(
     served: Served, path: str, more: dict[str, Any], stream: bool
 ) -> None:
-    body = {**{name: KNOWN[name] for name in NEEDED[path]}, "stream": stream, **more}
+    body = {**plain_body(path), "stream": stream, **more}
     assert is_clean(answered(served, path, json.dumps(body).encode()))
 
 
@@ -117,7 +131,7 @@ def test_any_further_field_is_taken_or_refused(
 def test_any_value_in_any_place_is_taken_or_refused(
     served: Served, path: str, new: Any, data: st.DataObject
 ) -> None:
-    body = {name: KNOWN[name] for name in NEEDED[path]}
+    body = plain_body(path)
     if "messages" in body:
         body |= {"messages": SAID, "tools": [TOOL]}
     at = data.draw(st.sampled_from(places(body)))
@@ -129,7 +143,7 @@ def test_any_value_in_any_place_is_taken_or_refused(
 def test_any_bytes_in_a_body_are_taken_or_refused(
     served: Served, path: str, noise: bytes, at: int
 ) -> None:
-    body = json.dumps({name: KNOWN[name] for name in NEEDED[path]}).encode()
+    body = json.dumps(plain_body(path)).encode()
     assert is_clean(answered(served, path, body[:at] + noise + body[at:]))
 
 
