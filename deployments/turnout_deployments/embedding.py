@@ -95,6 +95,8 @@ class EmbeddingReplica:
             "model": self._args.model,
             "market": self._market,
             "context_window": self._args.context_window,
+            # A batch that is computed and a full one to follow it; the rest waits in gateways.
+            "max_running": 2 * self._args.batch_size,
         }
 
     def record_routing_stats(self) -> dict[str, Any]:

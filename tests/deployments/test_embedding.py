@@ -39,6 +39,7 @@ async def test_a_replica_answers_where_it_says() -> None:
     await replica.__init__(ARGS, "spot")  # type: ignore[misc]  # as Serve does
     told = replica.record_replica_metadata()
     assert (told["model"], told["market"], told["context_window"]) == ("vectors", "spot", 256)
+    assert told["max_running"] == 64
     async with httpx.AsyncClient(base_url=told["address"], trust_env=False) as client:
         ask = {"model": "vectors", "input": ["a", "b"]}
         assert (await client.post("/v1/embeddings", json=ask)).status_code == 401
