@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import ray
@@ -13,10 +14,12 @@ from ray import serve
 from ray.serve.deployment import Application
 from ray.serve.handle import DeploymentHandle
 
+from turnout.batches.desk import Desk
 from turnout.config.settings import GatewaySettings
 from turnout.gateway.app import Gateway
 from turnout.gateway.metrics import GatewayMetrics
 from turnout.gateway.transport import DirectTransport
+from turnout.store.engine import state_dir
 from turnout_deployments import admin
 from turnout_deployments.direct_ingress import answer_directly
 from turnout_deployments.governance import Keeper
@@ -78,6 +81,7 @@ class GatewayReplica:
             sends_request_id=False,
         )
         self._gateway.share_replicas(_gateways)
+        self._desk = Desk(self._keeper.store, self._keeper.owner, self._gateway, state_dir())
 
     async def __serve_build_asgi_app__(self) -> Gateway:
         """Hands Serve the ASGI app (Serve's hook for apps made after the constructor)."""
@@ -95,12 +99,13 @@ class GatewayReplica:
         gc.freeze()  # what is loaded by now stays: no collection need look at it
         self._transport.configure(settings)
         self._table.configure(settings.models)
-        self._gateway.govern(governance)
+        self._gateway.govern(replace(governance, desk=self._desk))
         judge = self._judge
         if judge is None:
             self._gateway.configure(settings, _no_router)
         else:
             self._gateway.configure(settings, judge.difficulty, judge.output_tokens)
+        await self._desk.configure(settings)
 
     async def models(self) -> dict[str, Any]:
         """Returns the models of the settings, for the admin API's account of capacity."""
@@ -109,6 +114,7 @@ class GatewayReplica:
 
     async def __del__(self) -> None:
         """Leaves nothing unwritten (Serve awaits it when the replica ends)."""
+        await self._desk.stop()
         await self._keeper.close()
 
     async def metric_families(self) -> list[Metric]:

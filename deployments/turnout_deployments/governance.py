@@ -9,7 +9,7 @@ import os
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-from turnout.access.caller import Access, OpenAccess
+from turnout.access.caller import Caller, Denied, OpenAccess
 from turnout.access.directory import Directory
 from turnout.config.settings import GatewaySettings, LimiterSettings
 from turnout.errors import TurnoutError
@@ -55,6 +55,7 @@ class Keeper:
         self.ledger = DiskLedger(state_dir() / "usage", process, insert).start()
         self._reports = StoredReports(self.store)
         self._directory: Directory | None = None
+        self._access: Directory | OpenAccess = OpenAccess()
         self._limiter: Limiter | None = None
         self._limiter_settings: LimiterSettings | None = None
         self._migration = asyncio.create_task(_migrated(self.store))
@@ -69,7 +70,12 @@ class Keeper:
         if self._limiter is None or self._limiter_settings != settings.limiter:
             self._limiter = build_limiter(settings.limiter, os.environ, spending_in(self.store))
             self._limiter_settings = settings.limiter
-        return Governance(self._access(settings), self._limiter, self.ledger, self._reports)
+        self._access = self._accessed(settings)
+        return Governance(self._access, self._limiter, self.ledger, self._reports)
+
+    async def owner(self, key_id: str) -> Caller | Denied:
+        """Returns whom a key stands for now, by its public id."""
+        return await self._access.caller_of(key_id)
 
     async def close(self) -> None:
         """Writes the usage that waits, then lets go of the database."""
@@ -81,7 +87,7 @@ class Keeper:
             await self._limiter.close()
         await self.store.dispose()
 
-    def _access(self, settings: GatewaySettings) -> Access:
+    def _accessed(self, settings: GatewaySettings) -> Directory | OpenAccess:
         if settings.keys == "off":
             return OpenAccess()
         if self._directory is None:

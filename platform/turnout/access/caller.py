@@ -76,3 +76,7 @@ class OpenAccess:
     async def identify(self, headers: Mapping[bytes, bytes]) -> Caller | Denied:
         """Returns `ANYONE`."""
         return ANYONE
+
+    async def caller_of(self, _key_id: str) -> Caller | Denied:
+        """Returns `ANYONE`."""
+        return ANYONE

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from turnout.access.caller import Caller, Denied
-from turnout.access.known import Entry, Memory, entry_of, judge
+from turnout.access.known import Entry, Memory, entry_of, judge, standing
 from turnout.access.lookup import Find, Found, Lookup, Unreachable
 from turnout.access.secret import id_of, presented
 from turnout.config.settings import AccessSettings
@@ -50,15 +50,29 @@ class Directory:
         key_id = id_of(key)
         if key_id is None:
             return NO_SUCH_FORM
+        entry = await self._entry(key_id)
+        return UNTOLD if entry is None else judge(entry, key, self._now())
+
+    async def caller_of(self, key_id: str) -> Caller | Denied:
+        """Returns whom a key stands for that was shown before, or the key it was rotated to."""
+        while True:
+            entry = await self._entry(key_id)
+            if entry is None:
+                return UNTOLD
+            found = standing(entry, self._now())
+            if isinstance(found, Caller) or entry.key is None or entry.key.replaced_by is None:
+                return found
+            key_id = entry.key.replaced_by
+
+    async def _entry(self, key_id: str) -> Entry | None:
+        """Returns what is known of a key, as fresh as it must be."""
         entry = self._memory.get(key_id)
         age_s = self._age_s(entry)
         if entry is None or age_s >= self._settings.fresh_s:
             entry = await self._newest(key_id, entry)
         elif age_s >= self._settings.fresh_s / 2:
             self._lookup.ask(key_id)
-        if entry is None:
-            return UNTOLD
-        return judge(entry, key, self._now())
+        return entry
 
     async def close(self) -> None:
         """Stops asking the store."""

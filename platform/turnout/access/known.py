@@ -50,9 +50,14 @@ def judge(entry: Entry, presented: str, at_s: float) -> Caller | Denied:
 
     Whether the key was revoked or has expired is told only to whom holds the whole key.
     """
+    is_right = proves(presented, entry.key.secret_hash if entry.key else None)
+    return standing(entry, at_s) if is_right else UNKNOWN
+
+
+def standing(entry: Entry, at_s: float) -> Caller | Denied:
+    """Tells whom a key stands for at a moment, whoever presents it."""
     key = entry.key
-    is_right = proves(presented, key.secret_hash if key else None)
-    if key is None or entry.caller is None or not is_right:
+    if key is None or entry.caller is None:
         return UNKNOWN
     if key.is_live(at_s):
         return entry.caller

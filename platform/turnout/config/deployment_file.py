@@ -43,6 +43,12 @@ class GatewayDeployment(Deployment):
                 f"up to {most} gateway replicas, but limiter.backend: memory counts in each "
                 "alone: set user_config.limiter.backend to redis (and REDIS_URL)"
             )
+        if most > 1 and settings.batches is not None and settings.batches.folder is None:
+            raise ValueError(
+                f"up to {most} gateway replicas, but batches: {{folder: null}} is a folder of "
+                "each machine's own: set user_config.batches.folder to one that all of them mount "
+                "(or batches: null)"
+            )
         return self
 
 

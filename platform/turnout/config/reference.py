@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from turnout.config.batch_settings import BatchSettings
 from turnout.config.deployment_file import (
     DeploymentFile,
     GatewayDeployment,
@@ -58,6 +59,7 @@ _SECTIONS: tuple[tuple[str, str, type[BaseModel]], ...] = (
     ("Failover", "`user_config.failover`", Failover),
     ("Keys", "`user_config.access`", AccessSettings),
     ("Rates and budgets", "`user_config.limiter`", LimiterSettings),
+    ("Files and batches", "`user_config.batches`", BatchSettings),
     ("The admin API", "`user_config` of the gateway's deployment `Admin`", AdminSettings),
     ("A model's engines", "`applications[].args` of a model", ModelArgs),
     (

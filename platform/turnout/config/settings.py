@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from turnout.config.batch_settings import BatchSettings
 from turnout.config.media_host import MediaHost
 from turnout_router.policy import RouterSettings
 
@@ -323,6 +324,9 @@ class GatewaySettings(Settings):
     access: AccessSettings = Field(default=AccessSettings(), description="How keys are checked.")
     limiter: LimiterSettings = Field(
         default=LimiterSettings(), description="Where keys' and teams' limits are kept."
+    )
+    batches: BatchSettings | None = Field(
+        default=BatchSettings(), description="Files and batches; null turns them off."
     )
     database: Literal["sqlite", "postgresql"] = Field(
         default="sqlite",

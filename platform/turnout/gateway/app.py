@@ -6,12 +6,13 @@ import logging
 import traceback
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from prometheus_client.metrics_core import Metric
 
 from turnout.access.caller import ANYONE, Access, Caller, Denied, OpenAccess, Scope
+from turnout.batches.errors import BatchesNotKept
 from turnout.config.settings import AUTO, GatewaySettings
 from turnout.gateway.accounting import Account, OutputTokens, predicted
 from turnout.gateway.balancer import Balancer
@@ -56,10 +57,19 @@ from turnout.usage.reports import Reports
 log = logging.getLogger(__name__)
 AllMetrics = Callable[[], Awaitable[Iterable[Iterable[Metric]]]]
 MODELS = "/v1/models"
+BATCHES = ("/v1/files", "/v1/batches")
 CLIENT_LEFT = 499
 DEFAULT_OUTPUT_TOKENS = 256
 Work = Callable[[Exchange, bytes, Caller, Dispatcher], Coroutine[Any, Any, None]]
 """Answers a body, for a caller, with the settings that hold now."""
+
+
+class Desk(Protocol):
+    """Answers what is asked of files and batches."""
+
+    async def answer(self, exchange: Exchange, caller: Caller) -> None:
+        """Answers a caller; raises a `RequestError`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -71,6 +81,8 @@ class Governance:
     ledger: Ledger = field(default_factory=NoLedger)
     reports: Reports | None = None
     """Answers `/v1/usage`; None where no usage is kept."""
+    desk: Desk | None = None
+    """Answers `/v1/files` and `/v1/batches`; None where there are none."""
 
 
 class Gateway:
@@ -168,6 +180,9 @@ class Gateway:
         page = self._pages.get(exchange.path)
         if page is None and exchange.path.startswith(MODELS + "/"):
             page = self._one_model
+        if page is None and exchange.path.startswith(BATCHES):
+            await self._batches(exchange)
+            return
         if page is None:
             raise UnknownPath(exchange.method, exchange.path)
         _allow(exchange, "GET", "HEAD")
@@ -192,7 +207,7 @@ class Gateway:
 
     async def _caller(self, exchange: Exchange, scope: Scope) -> Caller:
         """Returns who calls; raises `Unauthorized` or `Forbidden`."""
-        caller = await self._governance.access.identify(exchange.headers)
+        caller = exchange.caller or await self._governance.access.identify(exchange.headers)
         if isinstance(caller, Denied):
             if caller.is_temporary:
                 retry_after_s = self._catalog.settings.limits.retry_after_s
@@ -316,6 +331,12 @@ class Gateway:
     async def _usage(self, exchange: Exchange) -> None:
         caller = await self._caller(exchange, "usage")
         await answer_usage(exchange, caller, self._governance.reports)
+
+    async def _batches(self, exchange: Exchange) -> None:
+        caller = await self._caller(exchange, "batch")
+        if self._governance.desk is None:
+            raise BatchesNotKept
+        await self._governance.desk.answer(exchange, caller)
 
     def families(self, gateway: str) -> list[Metric]:
         """Returns this replica's metrics, labelled with its id, with the pools as they are now."""

@@ -4,9 +4,18 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, MutableMapping, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from typing import Any
 
+from turnout.access.caller import Caller
 from turnout.gateway.accounting import Account
 from turnout.gateway.dialect import Dialect, Events, OpenAI
 from turnout.gateway.errors import BodyTooLarge, RequestError
@@ -38,6 +47,9 @@ class Exchange:
         self.id = _request_id(self.headers.get(b"x-request-id", b""))
         self.priority: str | None = scope.get("turnout.priority")
         """What this process says of the request's priority; None leaves it to the client."""
+        # What only this process can say of a request, as it does of a batch's lines.
+        self.caller: Caller | None = scope.get("turnout.caller")
+        self.usage_id: str | None = scope.get("turnout.usage_id")
         self.model = "none"
         self.decision = "none"
         self.dialect: Dialect = OpenAI("chat")
@@ -84,6 +96,16 @@ class Exchange:
                 raise BodyTooLarge(limit_bytes)
             if not message.get("more_body"):
                 return b"".join(parts)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Yields the body as it comes; raises `ClientLeft`."""
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientLeft
+            yield message.get("body", b"")
+            if not message.get("more_body"):
+                return
 
     async def while_client_stays(self, work: Coroutine[Any, Any, None]) -> None:
         """Runs `work` to its end; cancels it, and so the engine's part, when the client leaves.

@@ -13,7 +13,7 @@ def record_of(exchange: Exchange, account: Account) -> UsageRecord:
     first, last, started = meter.first_ns, meter.last_ns, exchange.started_ns
     gaps = usage.completion_tokens - 1
     return UsageRecord(
-        id=f"{random.getrandbits(128):032x}",
+        id=_id(exchange),
         at_s=meter.arrived_at_s,
         team=account.caller.team,
         key_id=account.caller.key_id,
@@ -31,3 +31,10 @@ def record_of(exchange: Exchange, account: Account) -> UsageRecord:
         list_cost_usd=cost_usd(usage, account.price),
         attempts=meter.attempts,
     )
+
+
+def _id(exchange: Exchange) -> str:
+    """Returns a new id; an answer that the caller named has that one, however often it is given."""
+    if exchange.usage_id is not None and exchange.status == 200:
+        return exchange.usage_id
+    return f"{random.getrandbits(128):032x}"

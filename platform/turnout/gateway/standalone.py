@@ -12,6 +12,7 @@ import json
 import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -129,11 +130,18 @@ def _difficulty(settings: GatewaySettings) -> Difficulty:
     return difficulty
 
 
-async def serve(deployment: Deployment, host: str, port: int, policy: Policy) -> None:
+async def serve(
+    deployment: Deployment, host: str, port: int, policy: Policy, state: Path | None = None
+) -> None:
     """Serves until a signal comes."""
     transport = DirectTransport()
-    try:
+    async with AsyncExitStack() as stack:
+        stack.push_async_callback(transport.close)
         app = gateway(deployment, transport, policy)
+        if state is not None:
+            from turnout.batches.alone import batches  # noqa: PLC0415 - the database's libraries
+
+            await stack.enter_async_context(batches(app, deployment.settings, state))
         with socket.create_server((host, port), backlog=2048) as sock:
             print(
                 json.dumps({"url": "http://{}:{}/v1".format(*sock.getsockname()[:2])}), flush=True
@@ -147,8 +155,6 @@ async def serve(deployment: Deployment, host: str, port: int, policy: Policy) ->
                 proxy_headers=False,
             )
             await uvicorn.Server(config).serve(sockets=[sock])
-    finally:
-        await transport.close()
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -160,11 +166,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
     parser.add_argument("--policy", choices=POLICIES, default="finish-time")
+    parser.add_argument("--state", type=Path, help="folder of files and batches")
     options = parser.parse_args(argv)
     try:
         deployment = read(options.file)
         policy = POLICIES[options.policy]()
-        uvloop.run(serve(deployment, options.host, options.port, policy))
+        uvloop.run(serve(deployment, options.host, options.port, policy, options.state))
     except (TurnoutError, OSError) as error:
         sys.exit(f"error: {error}")
 

@@ -76,6 +76,50 @@ capacity = Table(
     Column("cost_usd", Float, nullable=False, comment="What these cost, idle or not."),
 )
 
+files = Table(
+    "files",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("team", String(128), nullable=False, comment="Whose it is; nobody else sees it."),
+    Column("key_id", String(32), nullable=False, comment="The key that brought it."),
+    Column("purpose", String(32), nullable=False),
+    Column("filename", String(256), nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("created_at_s", Float, nullable=False),
+    Column("expires_at_s", Float, nullable=False, index=True),
+    Index("files_by_team", "team", "created_at_s"),
+)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("id", String(64), primary_key=True),
+    Column("team", String(128), nullable=False),
+    Column("key_id", String(32), nullable=False, comment="Who pays, as long as it is live."),
+    Column("endpoint", String(64), nullable=False),
+    Column("input_file_id", String(64), nullable=False, index=True),
+    Column("labels", JSON, comment="The client's own metadata."),
+    Column("status", String(16), nullable=False, index=True),
+    Column("errors", JSON, comment="Why it failed: code, line, message, param of each."),
+    Column("output_file_id", String(64)),
+    Column("error_file_id", String(64)),
+    Column("total", Integer, nullable=False, comment="Lines; known once it was validated."),
+    Column("completed", Integer, nullable=False),
+    Column("failed", Integer, nullable=False),
+    Column("created_at_s", Float, nullable=False),
+    Column("expires_at_s", Float, nullable=False),
+    Column("in_progress_at_s", Float),
+    Column("finalizing_at_s", Float),
+    Column("completed_at_s", Float),
+    Column("failed_at_s", Float),
+    Column("expired_at_s", Float),
+    Column("cancelling_at_s", Float),
+    Column("cancelled_at_s", Float),
+    Column("worker", String(64), comment="The gateway that works on it, while its lease lasts."),
+    Column("lease_until_s", Float, nullable=False),
+    Index("batches_by_team", "team", "created_at_s"),
+)
+
 audit = Table(
     "audit",
     metadata,

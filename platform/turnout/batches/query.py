@@ -1,0 +1,29 @@
+"""Reads the parameters of lists. Pure."""
+
+from collections.abc import Collection, Mapping
+from urllib.parse import parse_qsl
+
+from turnout.gateway.errors import InvalidField
+
+MOST_PARAMS = 16
+
+
+def params_of(query: bytes, known: Collection[str]) -> Mapping[str, str]:
+    """Returns a query's parameters; raises `InvalidField`."""
+    try:
+        pairs = parse_qsl(query.decode("latin-1"), max_num_fields=MOST_PARAMS)
+    except ValueError:
+        raise InvalidField("query", f"more than {MOST_PARAMS} parameters") from None
+    params = dict(pairs)
+    for name in params:
+        if name not in known:
+            raise InvalidField(name[:64], f"unknown parameter: use {', '.join(known)}")
+    return params
+
+
+def limit_of(params: Mapping[str, str], usual: int, most: int) -> int:
+    """Returns how many are asked for; raises `InvalidField`."""
+    text = params.get("limit", str(usual))
+    if not (text.isascii() and text.isdigit() and len(text) < 6 and 1 <= int(text) <= most):
+        raise InvalidField("limit", f"must be a whole number from 1 to {most}")
+    return int(text)
