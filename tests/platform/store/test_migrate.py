@@ -47,7 +47,7 @@ async def test_migrations_make_the_tables_that_the_code_uses(store_url: str) -> 
 
 async def test_an_empty_database_differs(empty_url: str) -> None:
     added = {change[1].name for change in await _differences_at(empty_url) if "table" in change[0]}
-    assert added == {"teams", "keys", "usage", "capacity", "audit"}
+    assert added == {"teams", "keys", "usage", "capacity", "files", "batches", "audit"}
 
 
 async def test_migrating_again_changes_nothing(store: AsyncEngine, store_url: str) -> None:
