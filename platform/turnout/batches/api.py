@@ -23,7 +23,9 @@ class CreateBatch(BaseModel):
 
     model_config = ConfigDict(extra="allow", strict=True)
 
-    input_file_id: str = Field(max_length=64, description="An uploaded file of JSON lines.")
+    input_file_id: str = Field(
+        pattern="^[A-Za-z0-9_-]{1,64}$", description="An uploaded file of JSON lines."
+    )
     endpoint: str = Field(
         max_length=64, description="Where all of its lines go, such as /v1/chat/completions."
     )

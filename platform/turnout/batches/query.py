@@ -1,11 +1,13 @@
 """Reads the parameters of lists. Pure."""
 
+import re
 from collections.abc import Collection, Mapping
 from urllib.parse import parse_qsl
 
 from turnout.gateway.errors import InvalidField
 
 MOST_PARAMS = 16
+_WORD = re.compile(r"[A-Za-z0-9_-]{1,64}", re.ASCII)
 
 
 def params_of(query: bytes, known: Collection[str]) -> Mapping[str, str]:
@@ -15,9 +17,11 @@ def params_of(query: bytes, known: Collection[str]) -> Mapping[str, str]:
     except ValueError:
         raise InvalidField("query", f"more than {MOST_PARAMS} parameters") from None
     params = dict(pairs)
-    for name in params:
+    for name, value in params.items():
         if name not in known:
             raise InvalidField(name[:64], f"unknown parameter: use {', '.join(known)}")
+        if not _WORD.fullmatch(value):
+            raise InvalidField(name, "must be letters, digits, '-' and '_', 64 at most")
     return params
 
 

@@ -16,7 +16,7 @@ from turnout.store.errors import FAILURES
 log = logging.getLogger(__name__)
 PREFIXES = ("/v1/files", "/v1/batches")
 RETRY_AFTER_S = 5
-_PATH = re.compile(r"/v1/(files|batches)(?:/([^/]+)(/content|/cancel)?)?", re.ASCII)
+_PATH = re.compile(r"/v1/(files|batches)(?:/([A-Za-z0-9_-]{1,64})(/content|/cancel)?)?", re.ASCII)
 Page = Callable[[Exchange, Caller, str], Awaitable[None]]
 
 
@@ -55,4 +55,4 @@ def _page(exchange: Exchange, files: FilePages, batches: BatchPages) -> tuple[Pa
         raise UnknownPath(exchange.method, exchange.path)
     if exchange.method not in methods:
         raise MethodNotAllowed(exchange.method, exchange.path, tuple(methods))
-    return methods[exchange.method], (item or "")[:64]
+    return methods[exchange.method], item or ""

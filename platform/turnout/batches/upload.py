@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
 MOST_FIELD_BYTES = 1024
-MOST_FIELDS = 16
+MOST_PARTS = 16
 FORM_BYTES = 64 * 1024
 """What a form may hold beside its file."""
 WRITE_BYTES = 256 * 1024
@@ -71,7 +71,8 @@ class _Parts:
         """Bytes of the file that are not written yet."""
         self.is_whole = False
         self._header, self._disposition, self._value = b"", b"", b""
-        self._name: str | None = None
+        self._name = ""
+        self._parts = 0
         self._is_file = False
 
     def callbacks(self) -> "MultipartCallbacks":
@@ -95,6 +96,9 @@ class _Parts:
 
     def _begin(self) -> None:
         self._header = self._disposition = self._value = b""
+        self._parts += 1
+        if self._parts > MOST_PARTS:
+            raise BadUpload(f"it has more than {MOST_PARTS} parts")
 
     def _on_header(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
@@ -126,11 +130,8 @@ class _Parts:
             raise BadUpload(f"a field is longer than {MOST_FIELD_BYTES} bytes")
 
     def _end(self) -> None:
-        if self._is_file:
-            return
-        if len(self.form.fields) == MOST_FIELDS:
-            raise BadUpload(f"it has more than {MOST_FIELDS} fields")
-        self.form.fields[self._name or ""] = self._value.decode(errors="replace")
+        if not self._is_file:
+            self.form.fields[self._name] = self._value.decode(errors="replace")
 
     def _on_end(self) -> None:
         self.is_whole = True

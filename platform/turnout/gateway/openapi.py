@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from turnout.batches.openapi import SCHEMAS as BATCH_SCHEMAS
+from turnout.batches.openapi import paths as batch_paths
 from turnout.gateway.api import BODIES, PATHS
 from turnout.gateway.dialects.messages import COUNT_PATH
 from turnout.gateway.dialects.messages import PATH as MESSAGES
@@ -88,7 +90,11 @@ def openapi() -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Turnout gateway", "version": version("turnout")},
-        "paths": {**{p: _post(p) for p in _POSTS}, **{p: _get(p) for p in _PAGES}},
+        "paths": {
+            **{p: _post(p) for p in _POSTS},
+            **{p: _get(p) for p in _PAGES},
+            **batch_paths(_answers),
+        },
         "components": {
             "schemas": {"Error": _ERROR, "AnthropicError": _ANTHROPIC_ERROR, **_schemas()}
         },
@@ -97,7 +103,7 @@ def openapi() -> dict[str, Any]:
 
 def _schemas() -> dict[str, Any]:
     schemas: dict[str, Any] = {}
-    for body in _POSTS.values():
+    for body in (*_POSTS.values(), *BATCH_SCHEMAS):
         schema = body.model_json_schema(ref_template="#/components/schemas/{model}")
         schemas.update(schema.pop("$defs", {}))
         schemas[body.__name__] = schema

@@ -39,15 +39,17 @@ async def list_batches(
     store: AsyncEngine, team: str, limit: int, after: str | None = None
 ) -> list[Batch]:
     """Returns a team's batches, newest first, from the one after `after` on."""
-    place = (batches.c.created_at_s, batches.c.id)
+    columns = (batches.c.created_at_s, batches.c.id)
     query = select(batches).where(batches.c.team == team)
     if after is not None:
-        last = select(*place).where(batches.c.id == after, batches.c.team == team)
-        query = query.where(tuple_(*place) < last.scalar_subquery())
-    newest_first = query.order_by(*(column.desc() for column in place))
+        last = await batch_of(store, after, team)
+        if last is None:
+            return []
+        query = query.where(tuple_(*columns) < tuple_(last.created_at_s, last.id))
+    newest_first = query.order_by(*(column.desc() for column in columns))
     async with store.connect() as connection:
-        rows = (await connection.execute(newest_first.limit(limit))).mappings().all()
-    return [Batch(**row) for row in rows]
+        rows = await connection.execute(newest_first.limit(limit))
+        return [Batch(**row) for row in rows.mappings()]
 
 
 async def count_live(store: AsyncEngine, team: str) -> int:

@@ -40,25 +40,21 @@ async def file_of(store: AsyncEngine, team: str, file_id: str) -> File | None:
 
 
 async def list_files(store: AsyncEngine, team: str, page: Page) -> list[File]:
-    """Returns a page of a team's files."""
-    place = tuple_(files.c.created_at_s, files.c.id)
+    """Returns a page of a team's files; none where the page before is unknown."""
+    columns = (files.c.created_at_s, files.c.id)
     query = select(files).where(files.c.team == team)
     if page.purpose is not None:
         query = query.where(files.c.purpose == page.purpose)
     if page.after is not None:
-        last = select(files.c.created_at_s, files.c.id).where(
-            files.c.id == page.after, files.c.team == team
-        )
-        before = place < last.scalar_subquery() if page.order == "desc" else place > last
-        query = query.where(before)
-    ordered = (files.c.created_at_s, files.c.id)
-    if page.order == "desc":
-        query = query.order_by(*(column.desc() for column in ordered))
-    else:
-        query = query.order_by(*ordered)
+        last = await file_of(store, team, page.after)
+        if last is None:
+            return []
+        place, seen = tuple_(*columns), tuple_(last.created_at_s, last.id)
+        query = query.where(place < seen if page.order == "desc" else place > seen)
+    order = [column.desc() if page.order == "desc" else column.asc() for column in columns]
     async with store.connect() as connection:
-        rows = (await connection.execute(query.limit(page.limit))).mappings().all()
-    return [File(**row) for row in rows]
+        rows = await connection.execute(query.order_by(*order).limit(page.limit))
+        return [File(**row) for row in rows.mappings()]
 
 
 async def team_bytes(store: AsyncEngine, team: str) -> int:

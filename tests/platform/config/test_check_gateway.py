@@ -9,7 +9,12 @@ from turnout.config.deployment_file import DeploymentFile
 from turnout.config.document import parse
 
 GATEWAY = "      - name: Gateway\n"
-SHARED = "          database: postgresql\n          limiter: {backend: redis}\n          models:\n"
+SHARED = (
+    "          database: postgresql\n"
+    "          limiter: {backend: redis}\n"
+    "          batches: {folder: /shared}\n"
+    "          models:\n"
+)
 ADMIN = "      - {name: Admin, user_config: {port: 9443}}\n  - name: tiny\n"
 
 
@@ -22,6 +27,7 @@ def several(small_file: str) -> str:
     [
         ("          database: postgresql\n", "user_config.database to postgresql"),
         ("          limiter: {backend: redis}\n", "user_config.limiter.backend to redis"),
+        ("          batches: {folder: /shared}\n", "user_config.batches.folder to one that all"),
     ],
 )
 def test_several_gateways_must_share_what_they_count(
@@ -32,6 +38,11 @@ def test_several_gateways_must_share_what_they_count(
     problem = only_problem(shared, without, "")
     assert problem.path == "applications[0].deployments[0]"
     assert told in problem.message
+
+
+def test_several_gateways_without_batches_share_no_folder(small_file: str) -> None:
+    shared = several(small_file).replace("          models:\n", SHARED)
+    assert problems_of(shared.replace("batches: {folder: /shared}", "batches: null")) == ()
 
 
 def test_the_admin_api_may_listen_elsewhere(small_file: str) -> None:
