@@ -82,6 +82,7 @@ class GatewayReplica:
         )
         self._gateway.share_replicas(_gateways)
         self._desk = Desk(self._keeper.store, self._keeper.owner, self._gateway, state_dir())
+        metrics.registry.register(self._desk)
 
     async def __serve_build_asgi_app__(self) -> Gateway:
         """Hands Serve the ASGI app (Serve's hook for apps made after the constructor)."""

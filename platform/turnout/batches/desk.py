@@ -2,8 +2,11 @@
 
 import asyncio
 import functools
+from collections.abc import Iterable
 from pathlib import Path
 
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from turnout.access.caller import Caller
@@ -12,15 +15,15 @@ from turnout.batches.batch_pages import BatchPages
 from turnout.batches.errors import BatchesNotKept
 from turnout.batches.file_pages import FilePages
 from turnout.batches.folder import Folder
-from turnout.batches.means import Means, Owner
+from turnout.batches.means import Means, Owner, Tally
 from turnout.batches.routes import answer
 from turnout.batches.worker import Worker
 from turnout.config.settings import GatewaySettings
 from turnout.gateway.exchange import Exchange
 
 
-class Desk:
-    """Answers `/v1/files` and `/v1/batches`; opens nothing before `start`."""
+class Desk(Collector):
+    """Answers `/v1/files` and `/v1/batches` once it is configured; a collector of its metrics."""
 
     def __init__(self, store: AsyncEngine, owner: Owner, app: App, state: Path) -> None:
         """`state` is where the files lie unless the settings name a folder; `app` is the gateway.
@@ -29,6 +32,7 @@ class Desk:
         """
         self._store, self._owner, self._state = store, owner, state
         self._ask = functools.partial(ask, app)
+        self._tally = Tally()
         self._means: Means | None = None
         self._worker: Worker | None = None
 
@@ -46,6 +50,7 @@ class Desk:
             settings=settings,
             batches=batches,
             slots=asyncio.Semaphore(batches.max_running_lines),
+            tally=self._tally,
         )
         if self._worker is None:
             self._worker = Worker(self._means)
@@ -66,3 +71,13 @@ class Desk:
         files, batches = FilePages(means), BatchPages(means, worker.wake)
         timeout_s = means.settings.limits.request_timeout_s
         await answer(exchange, caller, files, batches, timeout_s)
+
+    def collect(self) -> Iterable[Metric]:
+        """Returns what became of lines, and how many batches are worked on."""
+        lines = CounterMetricFamily(
+            "turnout_batch_lines", "Lines of batches by what became of them.", labels=["outcome"]
+        )
+        for outcome, count in vars(self._tally).items():
+            lines.add_metric([outcome], count)
+        running = self._worker.running if self._worker else 0
+        return [lines, GaugeMetricFamily("turnout_batches_running", "Batches.", value=running)]

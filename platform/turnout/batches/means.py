@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -20,6 +20,16 @@ Owner = Callable[[str], Awaitable[Caller | Denied]]
 """Tells whom a key stands for now, by its public id."""
 
 
+@dataclass
+class Tally:
+    """What became of lines in this process."""
+
+    completed: int = 0
+    failed: int = 0
+    refused: int = 0
+    """Times that a line was put off, by a limit or for want of a replica."""
+
+
 @dataclass(frozen=True)
 class Means:
     """The store, the files, the gateway, and who pays; `settings` as they are for new work."""
@@ -32,6 +42,7 @@ class Means:
     batches: BatchSettings
     slots: asyncio.Semaphore
     """Lines running at a time, over all batches."""
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def max_line_bytes(self) -> int:

@@ -173,6 +173,8 @@ class Run:
             result = self._result(number, line, await self._answer(number, line))
             await journal.add(result)
             self._count(result)
+            self._means.tally.completed += result.ok
+            self._means.tally.failed += not result.ok
         finally:
             self._room.release()
 
@@ -196,6 +198,7 @@ class Run:
             if again is None:
                 self._refusals = 0
                 return answer
+            self._means.tally.refused += 1
             losses += again.is_loss
             self._refusals += 1
             held_until_s = asyncio.get_running_loop().time() + again.after_s

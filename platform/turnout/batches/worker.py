@@ -33,6 +33,11 @@ class Worker:
         self._task: asyncio.Task[None] | None = None
         self._sweeps_at = 0.0
 
+    @property
+    def running(self) -> int:
+        """Batches that it works on now."""
+        return len(self._runs)
+
     def start(self) -> None:
         """Begins, in the running event loop; further calls do nothing."""
         if self._task is None:

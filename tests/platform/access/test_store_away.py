@@ -75,6 +75,31 @@ async def test_a_revoked_key_stops_working(directory: Directory, registrar: Regi
     await _eventually(directory, key, Denied("this key was revoked"))
 
 
+async def test_who_a_key_stands_for_is_known_without_the_key(
+    directory: Directory, registrar: Registrar
+) -> None:
+    key_id = (await _new(registrar)).split("-")[1]
+    found = await directory.caller_of(key_id)
+    assert isinstance(found, Caller)
+    assert (found.key_id, found.team) == (key_id, "search")
+    assert await directory.caller_of("none") == Denied("this key is not known here")
+
+
+async def test_a_rotated_keys_successor_stands_for_it_once_it_ended(
+    directory: Directory, registrar: Registrar
+) -> None:
+    first = (await _new(registrar)).split("-")[1]
+    second, _ = await registrar.rotate_key("alice", first, overlap_s=0.0)
+    third, _ = await registrar.rotate_key("alice", second.id, overlap_s=0.0)
+    found = await directory.caller_of(first)
+    assert isinstance(found, Caller)
+    assert found.key_id == third.id
+    await registrar.revoke_key("alice", third.id)
+    async with asyncio.timeout(30):
+        while await directory.caller_of(first) != Denied("this key was revoked"):
+            await asyncio.sleep(0.05)
+
+
 async def test_a_thousand_wrong_keys_cost_a_real_store_few_queries(
     store: AsyncEngine,
 ) -> None:

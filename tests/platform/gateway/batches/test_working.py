@@ -194,3 +194,15 @@ async def test_a_restarted_gateway_does_only_what_was_left(
     assert sorted(each["custom_id"] for each in results) == [f"q{n}" for n in range(10)]
     assert len(small.generations) - asked == 10 - done
     await eventually(lambda: not kept.exists())
+
+
+async def test_what_becomes_of_lines_is_counted(office: Office) -> None:
+    office.system.gateway._metrics.registry.register(office.desk)
+    lines = [line("good"), line("better"), line("bad", body={"temperature": 9})]
+    await office.over((await office.create(lines)).id)
+    name = "turnout_batch_lines_total"
+    assert await office.system.metric(name, outcome="completed") == 2
+    assert await office.system.metric(name, outcome="failed") == 1
+    assert await office.system.metric(name, outcome="refused") == 0
+    await eventually(lambda: office.desk._worker is not None and not office.desk._worker.running)
+    assert await office.system.metric("turnout_batches_running") == 0
