@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy.ext.asyncio import AsyncEngine
 
-
 if TYPE_CHECKING:
     from tests.platform.gateway.batches.office import Office
     from tests.platform.gateway.system import System

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from openai import AsyncOpenAI
 from openai.types import Batch
@@ -18,7 +18,7 @@ from turnout.access.caller import Caller, Denied
 from turnout.batches.desk import Desk
 from turnout.gateway.app import Governance
 
-CHAT = "/v1/chat/completions"
+CHAT: Final = "/v1/chat/completions"
 SCOPES = frozenset({"batch"})
 OVER = ("completed", "failed", "expired", "cancelled")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,14 @@ async def test_a_batch_is_claimed_once_until_its_lease_ends(store: AsyncEngine) 
     kept = await renew(store, second, 140.0, (3, 1))
     assert kept is not None
     assert (kept.lease_until_s, kept.completed, kept.failed) == (140.0, 3, 1)
+
+
+async def test_of_gateways_that_claim_together_one_has_the_batch(store: AsyncEngine) -> None:
+    await insert_batch(store, batch("b"))
+    claims = (claim(store, f"w{n}", 100.0, 115.0, 4) for n in range(8))
+    claimed = [each for each in await asyncio.gather(*claims) if each is not None]
+    assert len(claimed) == 1
+    assert await batch_of(store, "b") == claimed[0]
 
 
 async def test_who_lost_a_batch_changes_nothing_of_it(store: AsyncEngine) -> None:
