@@ -23,6 +23,7 @@ from turnout.batches.verdict import Answer, judge
 from turnout.store.batches import batch_of, move, renew
 from turnout.store.engine import writing
 from turnout.store.errors import FAILURES
+from turnout.store.files import file_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -136,6 +137,10 @@ class Run:
             rules = self._means.rules(self._batch.endpoint, await self._payer())
         except OwnerGone as gone:
             return await self._fail(str(gone))
+        batch = self._batch
+        if await file_of(self._means.store, batch.team, batch.input_file_id) is None:
+            problem = Problem("file_not_found", f"file '{batch.input_file_id}' was deleted")
+            return await self._move("failed", errors=[problem.as_json(None)])
         path = self._means.folder.contents(self._batch.input_file_id)
         found = await validate(path, rules, self._means.batches.max_lines)
         if found.errors:

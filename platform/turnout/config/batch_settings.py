@@ -12,10 +12,10 @@ class BatchSettings(BaseModel):
 
     folder: str | None = Field(
         default=None,
-        min_length=1,
+        pattern="^/",
         description=(
-            "Folder of files' contents and batches' results: `batches` in the state folder where "
-            "it is left out. Several gateway replicas need one that all of them mount."
+            "Folder of files' contents and batches' results, as an absolute path: `batches` in the "
+            "state folder where it is left out. Several gateway replicas need one that all mount."
         ),
     )
     max_running_lines: int = Field(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import update
-from tests.platform.gateway.batches.office import line
+from sqlalchemy.ext.asyncio import AsyncEngine
+from tests.platform.gateway.batches.office import CHAT, line
 from tests.platform.gateway.fake_engine import FakeEngine, error_body
 from tests.platform.gateway.system import eventually
 
+from turnout.batches.batch import Batch
 from turnout.batches.journal import Journal, Result
+from turnout.store.batches import insert_batch
 from turnout.store.tables import batches
 
 if TYPE_CHECKING:
@@ -50,6 +54,15 @@ async def test_an_input_must_have_lines_but_not_too_many(
     assert batch.errors is not None
     assert batch.errors.data is not None
     assert [(each.line, each.code) for each in batch.errors.data] == [(None, code)]
+
+
+async def test_a_batch_whose_input_is_gone_fails(office: Office, store: AsyncEngine) -> None:
+    gone = Batch("b", "team-one", "one", CHAT, "file-gone", None, time.time(), time.time() + 99)
+    await insert_batch(store, gone)
+    batch = await office.over("b")
+    assert batch.errors is not None
+    assert batch.errors.data is not None
+    assert [each.code for each in batch.errors.data] == ["file_not_found"]
 
 
 async def test_lines_that_are_refused_are_told_in_the_error_file(office: Office) -> None:
