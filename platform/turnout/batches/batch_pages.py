@@ -1,5 +1,6 @@
 """`/v1/batches`: a team's batches."""
 
+import asyncio
 import json
 import secrets
 import time
@@ -14,7 +15,7 @@ from turnout.batches.means import Means
 from turnout.batches.query import limit_of, params_of
 from turnout.gateway.body import checked
 from turnout.gateway.endpoints import DIALECTS
-from turnout.gateway.errors import InvalidField
+from turnout.gateway.errors import BodyTooSlow, InvalidField
 from turnout.gateway.exchange import Exchange
 from turnout.store.batches import batch_of, cancel, count_live, insert_batch, list_batches
 from turnout.store.files import file_of
@@ -33,8 +34,7 @@ class BatchPages:
 
     async def create(self, exchange: Exchange, caller: Caller, _item: str) -> None:
         """Takes a batch; raises a `RequestError`."""
-        raw = await exchange.body(self._means.settings.limits.max_body_bytes)
-        fields = checked(raw, CreateBatch)
+        fields = checked(await self._body(exchange), CreateBatch)
         if fields["endpoint"] not in DIALECTS:
             raise InvalidField("endpoint", f"must be one of {', '.join(DIALECTS)}")
         file = await file_of(self._means.store, caller.team, fields["input_file_id"])
@@ -81,6 +81,14 @@ class BatchPages:
             raise BatchOver(batch.id, batch.status)
         self._wake()
         await _answer(exchange, batch)
+
+    async def _body(self, exchange: Exchange) -> bytes:
+        limits = self._means.settings.limits
+        try:
+            async with asyncio.timeout(limits.body_timeout_s):
+                return await exchange.body(limits.max_body_bytes)
+        except TimeoutError:
+            raise BodyTooSlow(limits.body_timeout_s) from None
 
     async def _batch(self, caller: Caller, batch_id: str) -> Batch:
         batch = await batch_of(self._means.store, batch_id, caller.team)

@@ -65,7 +65,7 @@ def paths(answers: Answers) -> dict[str, Any]:
             "post": {
                 "summary": (CreateBatch.__doc__ or "").partition("\n")[0],
                 "requestBody": {"required": True, **_content(_ref(CreateBatch))},
-                "responses": answers(_one(BatchObject), 400, 413, 429, *_SEEN),
+                "responses": answers(_one(BatchObject), 400, 408, 413, 429, *_SEEN),
             },
         },
         "/v1/batches/{id}": {"get": {"summary": "One batch.", **gets, "responses": batch}},

@@ -222,6 +222,8 @@ class Run:
                     raise OwnerGone(found.because)
                 await asyncio.sleep(OWNER_PAUSE_S)
                 continue
+            if "inference" in found.scopes:
+                return found
             # Who may run batches may run what is in them.
             return replace(found, scopes=found.scopes | {"inference"})
 

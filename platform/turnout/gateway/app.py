@@ -13,6 +13,7 @@ from prometheus_client.metrics_core import Metric
 
 from turnout.access.caller import ANYONE, Access, Caller, Denied, OpenAccess, Scope
 from turnout.batches.errors import BatchesNotKept
+from turnout.batches.paths import methods_of
 from turnout.config.settings import AUTO, GatewaySettings
 from turnout.gateway.accounting import Account, OutputTokens, predicted
 from turnout.gateway.balancer import Balancer
@@ -57,7 +58,6 @@ from turnout.usage.reports import Reports
 log = logging.getLogger(__name__)
 AllMetrics = Callable[[], Awaitable[Iterable[Iterable[Metric]]]]
 MODELS = "/v1/models"
-BATCHES = ("/v1/files", "/v1/batches")
 CLIENT_LEFT = 499
 DEFAULT_OUTPUT_TOKENS = 256
 Work = Callable[[Exchange, bytes, Caller, Dispatcher], Coroutine[Any, Any, None]]
@@ -180,7 +180,8 @@ class Gateway:
         page = self._pages.get(exchange.path)
         if page is None and exchange.path.startswith(MODELS + "/"):
             page = self._one_model
-        if page is None and exchange.path.startswith(BATCHES):
+        if page is None and (methods := methods_of(exchange.path)):
+            _allow(exchange, *methods)
             await self._batches(exchange)
             return
         if page is None:

@@ -219,6 +219,16 @@ async def test_a_batch_that_cannot_be_is_refused(
     assert told in answer.json()["error"]["message"]
 
 
+async def test_a_batch_whose_body_trickles_in_is_cut_off(office: Office) -> None:
+    office.system.configure(limits={"body_timeout_s": 0.1}, batches={"lease_s": 1})
+    await office.desk.configure(office.system.gateway._catalog.settings)
+    head = b"POST /v1/batches HTTP/1.1\r\nhost: x\r\nauthorization: Bearer one\r\n"
+    reader, writer = await office.system.connect(head + b"content-length: 9\r\n\r\n{")
+    assert (await reader.readline()).split()[1] == b"408"
+    writer.close()
+    await writer.wait_closed()
+
+
 async def test_results_are_no_input(office: Office) -> None:
     done = await office.over((await office.create([line("a")])).id)
     assert done.output_file_id is not None
