@@ -89,7 +89,7 @@ class Office:
             completion_window="24h",
         )
 
-    async def over(self, batch_id: str, within_s: float = 20) -> Batch:
+    async def over(self, batch_id: str, within_s: float = 60) -> Batch:
         """Returns a batch once it is over."""
         async with asyncio.timeout(within_s):
             while True:
