@@ -71,9 +71,17 @@ def test_the_engines_own_refusal_comes_in_openais_shape(system: System) -> None:
 def test_the_engines_words_for_a_window_error_are_still_known(system: System) -> None:
     """Straight to the replica: `engine_error` recognizes vLLM's sentence by these words."""
     body = {"model": "small", "prompt": "word " * 5000, "max_tokens": 1}
-    answer = httpx.post(f"{system.replica_url('small')}/v1/completions", json=body, timeout=60)
+    url = f"{system.replica_url('small')}/v1/completions"
+    key = system.run_dir.replica_key_path.read_text().strip()
+    answer = httpx.post(url, json=body, headers={"authorization": f"Bearer {key}"}, timeout=60)
     assert answer.status_code == 400
     assert "maximum context length" in answer.text
+
+
+def test_a_replicas_own_port_answers_nobody_without_its_key(system: System) -> None:
+    body = {"model": "small", "prompt": "hi", "max_tokens": 1}
+    url = f"{system.replica_url('small')}/v1/completions"
+    assert httpx.post(url, json=body, timeout=60).status_code == 401
 
 
 def test_a_body_above_the_limit_is_refused(system: System) -> None:
