@@ -14,6 +14,7 @@ from turnout.gateway.dialects.messages import PATH as MESSAGES
 from turnout.gateway.dialects.messages_api import CountTokens, CreateMessage
 from turnout.gateway.dialects.responses import PATH as RESPONSES
 from turnout.gateway.dialects.responses_api import CreateResponse
+from turnout.gateway.endpoints import DIALECTS
 from turnout.gateway.overload.urgency import (
     DEADLINE_HEADER,
     LONGEST_DEADLINE_MS,
@@ -136,7 +137,7 @@ def _post(path: str) -> dict[str, Any]:
     return {
         "post": {
             "summary": (body.__doc__ or "").strip().partition("\n")[0],
-            **({"parameters": _URGENCY} if generates else {}),
+            **({"parameters": _URGENCY} if path in DIALECTS else {}),
             "requestBody": {
                 "required": True,
                 **_content({"$ref": f"#/components/schemas/{body.__name__}"}),
