@@ -18,6 +18,7 @@ from turnout.batches.journal import Journal, Result, results_in
 from turnout.batches.line import Line, Problem, answered, unanswered
 from turnout.batches.lines import lines_of
 from turnout.batches.means import Means
+from turnout.batches.settled import settled
 from turnout.batches.validation import validate
 from turnout.batches.verdict import Answer, judge
 from turnout.store.batches import batch_of, move, renew
@@ -72,7 +73,8 @@ class Run:
             counts = self._completed, self._failed
             try:
                 async with asyncio.timeout(until_s - now_s):
-                    found = await renew(self._means.store, self._batch, now_s + lease_s, counts)
+                    kept = renew(self._means.store, self._batch, now_s + lease_s, counts)
+                    found = await settled(kept)
             except FAILURES as error:
                 log.warning("batch_lease", extra={"error": type(error).__name__})
                 if time.time() >= until_s:
@@ -115,17 +117,20 @@ class Run:
 
     async def _look(self) -> None:
         """Takes in how the batch stands; raises `LeaseLost`."""
-        found = await batch_of(self._means.store, self._batch.id)
+        found = await settled(batch_of(self._means.store, self._batch.id))
         if found is None or found.worker != self._batch.worker:
             raise LeaseLost
         self._batch = found
 
     async def _move(self, status: Status, **values: object) -> None:
+        await settled(self._moved(status, **values))
+
+    async def _moved(self, status: Status, **values: object) -> None:
         async with writing(self._means.store) as connection:
             await move(connection, self._batch, status, time.time(), **values)
 
     async def _finish(self, status: Status, **values: object) -> None:
-        await finish(self._means, self._batch, status, time.time(), **values)
+        await settled(finish(self._means, self._batch, status, time.time(), **values))
         log.info("batch_over", extra={"batch": self._batch.id, "status": status})
 
     async def _fail(self, because: str) -> None:
@@ -138,7 +143,8 @@ class Run:
         except OwnerGone as gone:
             return await self._fail(str(gone))
         batch = self._batch
-        if await file_of(self._means.store, batch.team, batch.input_file_id) is None:
+        file = await settled(file_of(self._means.store, batch.team, batch.input_file_id))
+        if file is None:
             problem = Problem("file_not_found", f"file '{batch.input_file_id}' was deleted")
             return await self._move("failed", errors=[problem.as_json(None)])
         path = self._means.folder.contents(self._batch.input_file_id)

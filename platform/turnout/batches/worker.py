@@ -9,6 +9,7 @@ from contextlib import suppress
 from turnout.batches.batch import Batch
 from turnout.batches.means import Means
 from turnout.batches.run import LeaseLost, Run
+from turnout.batches.settled import settled
 from turnout.batches.sweep import sweep
 from turnout.store.batches import claim, release
 from turnout.store.errors import FAILURES
@@ -76,7 +77,8 @@ class Worker:
         while len(self._runs) < MOST_AT_ONCE:
             means, now_s, name = self.means, time.time(), secrets.token_hex(16)
             until_s = now_s + means.batches.lease_s
-            batch = await claim(means.store, name, now_s, until_s, MOST_OF_A_TEAM)
+            claimed = claim(means.store, name, now_s, until_s, MOST_OF_A_TEAM)
+            batch = await settled(claimed)
             if batch is None:
                 return
             task = asyncio.create_task(self._work(batch, means))
@@ -86,7 +88,7 @@ class Worker:
     async def _sweep(self) -> None:
         if time.monotonic() >= self._sweeps_at:
             self._sweeps_at = time.monotonic() + SWEEP_S
-            await sweep(self.means.store, self.means.folder, time.time())
+            await settled(sweep(self.means.store, self.means.folder, time.time()))
 
     async def _work(self, batch: Batch, means: Means) -> None:
         try:
