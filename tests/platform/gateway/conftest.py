@@ -49,7 +49,7 @@ async def bare() -> AsyncIterator[System]:
     )
 
     async with AsyncExitStack() as stack:
-        table, transport = FakeTable(), DirectTransport(connect_timeout_s=1.0)
+        table, transport = FakeTable(), DirectTransport(connect_timeout_s=5.0)
         stack.push_async_callback(transport.close)
         gateway = new_gateway(table, transport)
         url = await stack.enter_async_context(serving(gateway))
