@@ -49,10 +49,15 @@ class DirectIngress:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answers one request."""
-        if scope["type"] != "http" or scope["path"].startswith(SERVES_OWN_PATHS):
+        if scope["type"] != "http" or _path(scope).startswith(SERVES_OWN_PATHS):
             return await self._serves(scope, receive, send)
         self._count.inc_num_ongoing_requests(self._kind)
         try:
             await self._app(scope, receive, send)
         finally:
             self._count.dec_num_ongoing_requests(self._kind)
+
+
+def _path(scope: Any) -> str:
+    """Returns the path below `http_options.root_path`, which servers put before it."""
+    return str(scope["path"].removeprefix(scope.get("root_path", "")))

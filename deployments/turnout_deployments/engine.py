@@ -5,23 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
 from typing import Any
 
-import ray
-
 from turnout.config.model_args import ModelArgs
-from turnout_deployments.asgi_call import Answer, call
+from turnout_deployments.asgi_call import call
 from turnout_deployments.engine_stats import EngineStats
-from turnout_deployments.http_port import HttpPort, listen
-from turnout_deployments.locked import Locked, port_key
+from turnout_deployments.pool_replica import PoolReplica
 
 
-class EngineReplica:
+class EngineReplica(PoolReplica):
     """Hosts one vLLM engine through `ray.serve.llm` and serves its HTTP API on its own port.
 
-    Composition, not inheritance: only a starting replica imports vLLM, so building and deploying
-    an application stays light.
+    Ray's server by composition, not inheritance: only a starting replica imports vLLM, so building
+    and deploying an application stays light.
     """
 
     async def __init__(  # type: ignore[misc]  # Serve awaits it
@@ -37,41 +33,21 @@ class EngineReplica:
         os.environ.setdefault("VLLM_MEDIA_URL_ALLOW_REDIRECTS", "0")
         self._stats = EngineStats()
         self._args = ModelArgs.model_validate(args)
-        self._market = market
         source = await asyncio.to_thread(ensure_model, self._args.sources)
         server: Any = _without_usage_report(LLMServer).sync_init(llm_config(self._args, source))
         self._server = server
         await server.start()
-        self._app = await server.__serve_build_asgi_app__()
-        await self._warm_up()
-        self._key = port_key(os.environ)
-        sock = listen(self._host(), self._args.http_port_range)
-        self._port = HttpPort(Locked(self._app, self._key), sock)
-        await self._port.start()
+        app = await server.__serve_build_asgi_app__()
+        await self._warm_up(app)
+        await self._open(app, self._args, market, _max_running(server))
 
-    async def _warm_up(self) -> None:
+    async def _warm_up(self, app: Any) -> None:
         """Answers one tiny request of each kind, so that no client waits for first-use work."""
         ask = {"model": self._args.model, "max_tokens": 2}
         chat = {**ask, "messages": [{"role": "user", "content": "Hi"}]}
         for path, body in (("chat/completions", chat), ("completions", {**ask, "prompt": "Hi"})):
-            async for _ in call(self._app, f"/v1/{path}", json.dumps(body).encode()):
+            async for _ in call(app, f"/v1/{path}", json.dumps(body).encode()):
                 pass  # a model without a chat template answers 400 to the first: no harm
-
-    def _host(self) -> str:
-        if self._args.http_host == "node_ip":
-            return str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]
-        return self._args.http_host
-
-    def record_replica_metadata(self) -> dict[str, Any]:
-        """Tells every handle of this pool where the replica answers (Serve's own hook)."""
-        return {
-            "address": self._port.address,
-            "key": self._key,
-            "model": self._args.model,
-            "market": self._market,
-            "context_window": self._args.context_window,
-            "max_running": _max_running(self._server),
-        }
 
     def record_routing_stats(self) -> dict[str, Any]:
         """Tells every handle of this pool how busy the engine is (Serve's own hook)."""
@@ -79,14 +55,8 @@ class EngineReplica:
 
     async def check_health(self) -> None:
         """Raises when the engine is dead or its port closed; Serve then replaces the replica."""
-        if not self._port.is_serving:
-            raise RuntimeError(f"the HTTP port {self._port.address} has closed")
+        await super().check_health()
         await self._server.check_health()
-
-    async def asgi(self, path: str, body: bytes) -> AsyncIterator[Answer]:
-        """Answers one POST through a handle: the fallback where the port cannot be reached."""
-        async for part in call(self._app, path, body):
-            yield part
 
 
 def _max_running(server: Any) -> int:

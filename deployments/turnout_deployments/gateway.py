@@ -96,8 +96,10 @@ class GatewayReplica:
         if settings.router and (before is None or before.encoder != settings.router.encoder):
             self._judge = await asyncio.to_thread(_load_judge, settings.router.encoder)
         governance = await self._keeper.governance(settings)
+        if self._settings is None:
+            gc.collect()
+            gc.freeze()  # what is loaded by now stays: no collection need look at it
         self._settings = settings
-        gc.freeze()  # what is loaded by now stays: no collection need look at it
         self._transport.configure(settings)
         self._table.configure(settings.models)
         self._gateway.govern(replace(governance, desk=self._desk))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ray import serve
 from ray.serve.deployment import Application
 
-from turnout.config.model_args import ModelArgs
+from turnout.config.model_args import ModelArgs, ReplicaArgs
+from turnout.config.settings import Market
 from turnout_deployments.engine import EngineReplica
 from turnout_deployments.placement import deployment_options
+from turnout_deployments.pool_replica import PoolReplica
 
 if TYPE_CHECKING:
     from ray.serve.llm import LLMConfig
@@ -19,10 +22,21 @@ if TYPE_CHECKING:
 def build(args: dict[str, Any]) -> Application:
     """Builds a model's application; the import path of `config.yaml` (no vLLM is imported here)."""
     model = ModelArgs.model_validate(args)
+    return application_of(
+        EngineReplica, model, args, lambda market: deployment_options(model, market)
+    )
+
+
+def application_of(
+    replica: type[PoolReplica],
+    model: ReplicaArgs,
+    args: dict[str, Any],
+    options: Callable[[Market], dict[str, Any]],
+) -> Application:
+    """Returns a root over one deployment of a kind of replica for each market."""
     define: Any = serve.deployment
     pools = {
-        market: define(EngineReplica, **deployment_options(model, market)).bind(args, market)
-        for market in model.pools
+        market: define(replica, **options(market)).bind(args, market) for market in model.pools
     }
     root = define(Model, name="Model", ray_actor_options={"num_cpus": 0})
     application: Application = root.bind(model.model, pools)

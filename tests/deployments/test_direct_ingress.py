@@ -96,7 +96,8 @@ async def test_serve_answers_its_own_paths() -> None:
     await call(ingress, "/-/healthz")
     await call(ingress, "/-/routes")
     await ingress({"type": "websocket"}, None, None)
-    assert replica.asked == ["/-/healthz", "/-/routes", "websocket"]
+    await ingress({"type": "http", "path": "/llm/-/healthz", "root_path": "/llm"}, None, None)
+    assert replica.asked == ["/-/healthz", "/-/routes", "websocket", "/llm/-/healthz"]
 
 
 @pytest.mark.parametrize("is_one_loop", [True, False])

@@ -159,8 +159,8 @@ def test_what_an_engine_tells_is_its_load_and_nothing_before_it_has_told() -> No
 
 def test_a_replica_is_read_once_until_something_changes() -> None:
     table = table_of(info("here", waiting=1))
-    (before,) = table.replicas("m")
-    assert table.replicas("m")[0] is before
+    (before,) = listed = table.replicas("m")
+    assert table.replicas("m") is listed
     table._handles[("app", "reserved")] = FakeHandle(info("here", waiting=2))  # type: ignore[assignment]
     assert table.replicas("m")[0] is not before
 

@@ -35,6 +35,13 @@ def test_the_narrowest_ready_replica_counts_as_the_window() -> None:
     assert candidate.is_ready
 
 
+def test_what_replicas_have_become_is_seen_at_the_next_look() -> None:
+    catalog = Catalog(settings())
+    for ready, window in (([replica(9)], 9), ([replica(5)], 5), ([], 1 << 62)):
+        (candidate,) = catalog.candidates(["small"], lambda _, ready=ready: ready)
+        assert (candidate.context_window, candidate.is_ready) == (window, bool(ready))
+
+
 def test_a_model_without_replicas_has_no_known_window() -> None:
     catalog = Catalog(settings())
     (candidate,) = catalog.candidates(["small"], lambda _: [])

@@ -5,19 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.platform.gateway.calling_engine import CallingEngine
 
 if TYPE_CHECKING:
-    from tests.platform.gateway.calling_engine import CallingEngine
     from tests.platform.gateway.system import System
 
 
 @pytest.fixture
 async def system(bare: System) -> System:
     """Replaces the plain fakes of the folder above."""
-    from tests.platform.gateway.calling_engine import (  # noqa: PLC0415 - loaded above
-        CallingEngine,
-    )
-
     await bare.add(CallingEngine("small"), name="small")
     await bare.add(CallingEngine("large"), window=32768, name="large")
     return bare

@@ -75,36 +75,38 @@ def test_fields_are_passed_on_by_chats_names() -> None:
     }
 
 
+IMAGE = {"type": "input_image", "image_url": "data:image/png;base64,AA", "detail": "low"}
+CONVERSATION = [
+    {"role": "developer", "content": "Be brief."},
+    {"role": "user", "content": [{"type": "input_text", "text": "Weather?"}]},
+    {"type": "reasoning", "id": "rs_1", "summary": []},
+    {
+        "type": "message",
+        "id": "msg_1",
+        "status": "completed",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "I look.", "annotations": []}],
+    },
+    {
+        "type": "function_call",
+        "id": "fc_1",
+        "call_id": "c1",
+        "name": "get_weather",
+        "arguments": '{"location":"Paris"}',
+    },
+    {"type": "function_call", "call_id": "c2", "name": "get_weather", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c1", "output": "15"},
+    {
+        "type": "function_call_output",
+        "call_id": "c2",
+        "output": [{"type": "input_text", "text": "none"}],
+    },
+    {"role": "user", "content": [IMAGE, {"type": "input_text", "text": "And here?"}]},
+]
+
+
 def test_a_conversation_of_items_becomes_chats_messages() -> None:
-    image = {"type": "input_image", "image_url": "data:image/png;base64,AA", "detail": "low"}
-    items = [
-        {"role": "developer", "content": "Be brief."},
-        {"role": "user", "content": [{"type": "input_text", "text": "Weather?"}]},
-        {"type": "reasoning", "id": "rs_1", "summary": []},
-        {
-            "type": "message",
-            "id": "msg_1",
-            "status": "completed",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": "I look.", "annotations": []}],
-        },
-        {
-            "type": "function_call",
-            "id": "fc_1",
-            "call_id": "c1",
-            "name": "get_weather",
-            "arguments": '{"location":"Paris"}',
-        },
-        {"type": "function_call", "call_id": "c2", "name": "get_weather", "arguments": "{}"},
-        {"type": "function_call_output", "call_id": "c1", "output": "15"},
-        {
-            "type": "function_call_output",
-            "call_id": "c2",
-            "output": [{"type": "input_text", "text": "none"}],
-        },
-        {"role": "user", "content": [image, {"type": "input_text", "text": "And here?"}]},
-    ]
-    assert chat(input=items, instructions="Be kind.")["messages"] == [
+    assert chat(input=CONVERSATION, instructions="Be kind.")["messages"] == [
         {"role": "system", "content": "Be kind.\n\nBe brief."},
         {"role": "user", "content": "Weather?"},
         {

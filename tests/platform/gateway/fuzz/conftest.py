@@ -7,7 +7,7 @@ import re
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -101,13 +101,17 @@ class Served:
 
     def check_at_rest(self) -> None:
         """Fails unless every connection and task of the gateway ends."""
-        found = asyncio.run_coroutine_threadsafe(self._at_rest(), self._loop)
-        found.result(PATIENCE_S)
-
-    async def _at_rest(self) -> None:
-        await eventually(
-            lambda: not self.connections() and len(asyncio.all_tasks()) <= self._tasks_at_rest + 1
+        self.wait_until(
+            lambda: (
+                not self.connections()
+                and len(asyncio.all_tasks(self._loop)) <= self._tasks_at_rest + 1
+            )
         )
+
+    def wait_until(self, holds: Callable[[], bool]) -> None:
+        """Fails unless something comes true on the gateway's loop."""
+        found = asyncio.run_coroutine_threadsafe(eventually(holds), self._loop)
+        found.result(PATIENCE_S)
 
     def connections(self) -> int:
         """Returns how many clients the gateway's process holds a connection for."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import struct
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -143,6 +142,7 @@ def test_a_client_that_resets_anywhere_leaves_nothing(served: Served, at: int) -
     with served.connect() as sock:
         sock.sendall(request[:at])
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    served.check_at_rest()
 
 
 def test_requests_sent_at_once_are_answered_one_by_one(served: Served) -> None:
@@ -212,7 +212,6 @@ def test_a_client_that_does_not_read_is_cut_off(served: Served, stream: bytes) -
     sock.connect(served.address)
     body = GOOD.replace(b"small", b"large").replace(b"}]}", b'}],"stream":%b}' % stream)
     sock.sendall(http_post(body, CHAT))
-    while not served.engine.running:
-        time.sleep(0.01)
+    served.wait_until(lambda: bool(served.engine.running))
     served.check_at_rest()
     sock.close()

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnout.gateway.resume.chunk import read, without_ids
@@ -32,6 +32,7 @@ def template(sample: bytes) -> Template:
 
 @pytest.mark.parametrize("is_chat", [True, False])
 @pytest.mark.parametrize("sample_ids", [[1], [7, 8], None])
+@settings(deadline=None)  # a busy machine
 @given(text=st.text(max_size=8), ids=st.lists(st.integers(0, 2**31), max_size=3))
 def test_a_template_reads_what_a_parser_reads_or_nothing(
     is_chat: bool, sample_ids: list[int] | None, text: str, ids: list[int]
