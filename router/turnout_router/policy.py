@@ -139,7 +139,10 @@ def decide(
 
 def header_safe(text: str, limit: int = 120) -> str:
     """Returns the text as printable ASCII of bounded length, fit for an HTTP header."""
-    return "".join(c if " " <= c <= "~" else "?" for c in text[:limit])
+    text = text[:limit]
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if " " <= c <= "~" else "?" for c in text)
 
 
 def _in_cost_order(candidates: Sequence[Candidate], settings: RouterSettings) -> list[Candidate]:

@@ -232,9 +232,9 @@ class Gateway:
         exchange.model, exchange.decision = decision.model, decision.because
         self._note_decision(exchange, AUTO if request.model == AUTO else "named")
         meter = await self._reserve(exchange, request, caller, dispatcher)
-        with self._metrics.in_flight.labels(decision.model).track_inprogress():
+        with self._metrics.in_flight(decision.model).track_inprogress():
             await self._relay.run(exchange, request, decision.model, dispatcher.catalog, meter)
-        self._metrics.duration_s.labels(decision.model).observe(exchange.elapsed_s())
+        self._metrics.duration_s(decision.model).observe(exchange.elapsed_s())
 
     async def _ask(
         self, exchange: Exchange, raw: bytes, caller: Caller, dispatcher: Dispatcher
@@ -281,7 +281,7 @@ class Gateway:
             self._governance.ledger.note(record_of(exchange, account))
 
     def _note_decision(self, exchange: Exchange, asked: str) -> None:
-        self._metrics.decisions.labels(asked, exchange.model).inc()
+        self._metrics.decisions(asked, exchange.model).inc()
         self._metrics.decision_s.observe(exchange.lap_s("parse", "decide"))
         log.info(
             "decision",
@@ -296,7 +296,7 @@ class Gateway:
     def _count(self, exchange: Exchange) -> None:
         if exchange.path in DIALECTS:
             endpoint = DIALECTS[exchange.path].name
-            self._metrics.requests.labels(endpoint, exchange.model, str(exchange.status)).inc()
+            self._metrics.requests(endpoint, exchange.model, str(exchange.status)).inc()
 
     async def _healthz(self, exchange: Exchange) -> None:
         await exchange.answer(b'{"status": "ok"}')

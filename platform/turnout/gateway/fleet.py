@@ -37,5 +37,5 @@ class Fleet:
     def count(self, model: str, used: Usage | None) -> None:
         """Counts an answer's tokens."""
         if used is not None:
-            self.metrics.tokens.labels(model, "prompt").inc(used.prompt_tokens)
-            self.metrics.tokens.labels(model, "completion").inc(used.completion_tokens)
+            self.metrics.tokens(model, "prompt").inc(used.prompt_tokens)
+            self.metrics.tokens(model, "completion").inc(used.completion_tokens)

@@ -68,7 +68,7 @@ class Relay:
         exchange.model = model
         if exchange.account is not None:
             exchange.account.price = order.catalog.model(model).price
-        self._fleet.metrics.fallbacks.labels(order.model, model).inc()
+        self._fleet.metrics.fallbacks(order.model, model).inc()
         return Order(exchange, order.request, model, order.catalog, order.meter, order.job)
 
     async def _deliver(self, order: Order, *, waits: bool) -> None:

@@ -119,7 +119,7 @@ class GenerationRequest:
         if needs_usage:
             options = self.fields.get("stream_options") or {}
             body["stream_options"] = {**options, "include_usage": True}
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        return msgspec.json.encode(body)
 
 
 def parse(endpoint: Endpoint, raw: bytes, engine_fields: Collection[str]) -> GenerationRequest:

@@ -55,7 +55,7 @@ class Search:
         replica = self.another() or await self._wait()
         self._given[replica.id] = replica
         if self._failures:
-            self._fleet.metrics.retries.labels(self._model).inc()
+            self._fleet.metrics.retries(self._model).inc()
         return replica
 
     def another(self, *more: str) -> Replica | None:
@@ -74,7 +74,7 @@ class Search:
         """Takes in that a replica failed the request."""
         replica = self._given[error.replica_id]
         self._fleet.balancer.failed(replica, "error" if isinstance(error, EngineFailed) else "dead")
-        self._fleet.metrics.replica_failures.labels(replica.model, replica.market).inc()
+        self._fleet.metrics.replica_failures(replica.model, replica.market).inc()
         log.warning(_EVENTS[type(error)], extra={"replica": replica.id, "why": error.problem})
         self._failed_s[replica.id] = self._fleet.now_s()
         self._failures += 1

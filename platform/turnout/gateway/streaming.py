@@ -103,7 +103,7 @@ class StreamDelivery:
             if attempt is not first:
                 self._meter.market = attempt.replica.market
                 self._meter.replica_id = attempt.replica.id
-                self._fleet.metrics.hedges_won.labels(order.model).inc()
+                self._fleet.metrics.hedges_won(order.model).inc()
         hedges.learn(attempt.ttft_s)
         return attempt
 
@@ -113,7 +113,7 @@ class StreamDelivery:
             return None  # where all replicas are busy a second request makes others late
         if not self._fleet.hedges[self._order.model].take():
             return None
-        self._fleet.metrics.hedges.labels(self._order.model).inc()
+        self._fleet.metrics.hedges(self._order.model).inc()
         return self._attempt(other)
 
     async def _pass_on(self, attempt: Attempt, reader: Reader) -> None:
@@ -156,7 +156,7 @@ class StreamDelivery:
         self._search.is_resuming = True
         exchange = self._exchange
         exchange.mark("first")
-        self._fleet.metrics.ttft_s.labels(self._order.model).observe(exchange.elapsed_s())
+        self._fleet.metrics.ttft_s(self._order.model).observe(exchange.elapsed_s())
         if not exchange.has_begun:
             await exchange.begin(200, attempt.content_type, {"cache-control": "no-cache"})
 
@@ -182,7 +182,7 @@ class StreamDelivery:
         )
         if isinstance(onward, GiveUp):
             raise self._search.told()
-        self._fleet.metrics.resumes.labels(self._order.model).inc()
+        self._fleet.metrics.resumes(self._order.model).inc()
         return onward
 
     def _note_usage(self) -> None:

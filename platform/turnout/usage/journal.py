@@ -109,6 +109,11 @@ class Journal:
         """Returns the sealed segment to write next; seals the current one where it is the last."""
         if not self._sealed:
             self.seal()
+        return self.sealed
+
+    @property
+    def sealed(self) -> Path | None:
+        """The oldest segment that nothing more is appended to."""
         return self._sealed[0] if self._sealed else None
 
     def done(self, path: Path) -> None:

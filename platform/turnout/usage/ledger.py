@@ -59,7 +59,8 @@ class DiskLedger(Collector):
             await asyncio.gather(self._task, return_exceptions=True)
         with contextlib.suppress(Exception):  # down: the records stay on disk
             async with asyncio.timeout(within_s):
-                await self._writer.drain()
+                while self.backlog_bytes:
+                    await self._writer.drain()
         self._journal.close()
 
     def collect(self) -> Iterable[Metric]:

@@ -66,10 +66,10 @@ async def test_the_page_says_its_format(system: System) -> None:
 
 def test_several_gateways_stand_side_by_side() -> None:
     one, two = GatewayMetrics(), GatewayMetrics()
-    one.requests.labels("chat", "small", "200").inc(3)
-    two.requests.labels("chat", "small", "200").inc(4)
-    one.ttft_s.labels("small").observe(0.2)
-    two.in_flight.labels("large").set(5)
+    one.requests("chat", "small", "200").inc(3)
+    two.requests("chat", "small", "200").inc(4)
+    one.ttft_s("small").observe(0.2)
+    two.in_flight("large").set(5)
     page = exposition([one.families("a"), two.families("b")]).decode()
     samples = {
         (sample.name, sample.labels["gateway"]): sample.value
@@ -86,7 +86,7 @@ def test_several_gateways_stand_side_by_side() -> None:
 
 def test_collecting_twice_changes_nothing() -> None:
     metrics = GatewayMetrics()
-    metrics.requests.labels("chat", "small", "200").inc()
+    metrics.requests("chat", "small", "200").inc()
     pages = [exposition([metrics.families("a")]) for _ in range(2)]
     assert pages[0] == pages[1]
     assert b'gateway="a"' in pages[0]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,23 @@ async def test_every_record_arrives_once_in_batches(
     assert list(memory.rows) == [f"r{number}" for number in range(500)]
     assert memory.calls < 200
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_what_comes_while_records_are_written_waits_for_the_next_time(
+    tmp_path: Path, record_of: RecordOf, memory: Any
+) -> None:
+    async def insert(records: Sequence[UsageRecord]) -> int:
+        for _ in range(3):
+            kept.note(record_of())
+        return int(await memory.insert(records))
+
+    kept = DiskLedger(tmp_path, "gw", insert, pace=Pace(interval_s=0.05))
+    kept.note(record_of())
+    begun_s = time.monotonic()
+    kept.start()
+    await until(lambda: memory.calls == 4)
+    assert time.monotonic() - begun_s > 0.15
+    await kept.stop(within_s=0.1)
 
 
 async def test_a_database_that_is_down_loses_nothing_and_stops_nobody(

@@ -72,10 +72,10 @@ class Admission:
     ) -> None:
         labels = order.model, ticket.priority.name.lower()
         most_waiting = order.catalog.model(order.model).max_queued_requests
-        with self._metrics.queued.labels(*labels).track_inprogress():
+        with self._metrics.queued(*labels).track_inprogress():
             refusal = await door.wait(ticket, most_waiting, heartbeats)
         order.exchange.mark("queue")
-        self._metrics.queue_s.labels(*labels).observe(door.now_s() - ticket.arrived_s)
+        self._metrics.queue_s(*labels).observe(door.now_s() - ticket.arrived_s)
         if refusal is not None:
             raise self._refused(order, refusal)
 
@@ -112,7 +112,7 @@ class Admission:
     def _refused(self, order: Order, refusal: Refusal) -> RequestError:
         """Counts a refusal; returns what the client is told."""
         model, reason = order.model, refusal.reason
-        self._metrics.overload_refusals.labels(model, reason.value).inc()
+        self._metrics.overload_refusals(model, reason.value).inc()
         otherwise_s = order.limits.retry_after_s
         if reason is Reason.NOT_READY:
             return NoReadyReplica(f"no replica of '{model}' is ready", otherwise_s)
