@@ -1,10 +1,11 @@
 """One sending of a request to one replica; closing it stops the engine's work."""
 
-import json
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
+
+import msgspec
 
 from turnout.errors import TurnoutError
 from turnout.gateway.balance.job import Job
@@ -13,7 +14,26 @@ from turnout.gateway.engine_error import engine_error
 from turnout.gateway.errors import RequestError
 from turnout.gateway.replicas import Replica
 from turnout.gateway.retry import RETRIED_STATUSES
+from turnout.gateway.sse import Usage
 from turnout.gateway.transport import Answer, AnswerBroken, Transport
+
+
+class _Whole(msgspec.Struct):
+    """All that is read of an answer in one piece."""
+
+    usage: Any = None
+
+
+_decode = msgspec.json.Decoder(_Whole).decode
+
+
+def usage_of(data: bytes) -> Usage | None:
+    """Returns the usage of an answer in one piece; raises `msgspec.DecodeError` if it is no JSON."""
+    try:
+        return Usage.of({"usage": _decode(data).usage})
+    except msgspec.ValidationError:  # no object
+        msgspec.json.decode(data)
+        return None
 
 
 class EngineFailed(TurnoutError):
@@ -59,19 +79,19 @@ class Attempt:
         self._is_counted = True
         balancer.begin(replica, job)
 
-    async def whole(self, path: str, body: bytes, prompt_field: str) -> tuple[bytes, Any]:
-        """Returns the answer as it came, and what its JSON says.
+    async def whole(self, path: str, body: bytes, prompt_field: str) -> tuple[bytes, Usage | None]:
+        """Returns the answer as it came, and its usage.
 
         Raises `ReplicaUnreachable`, `AnswerBroken`, `EngineFailed`, or the engine's refusal.
         """
         answer = await self._answer(path, body, prompt_field)
         data = await answer.read()
         try:
-            said = json.loads(data)
-        except ValueError:
+            used = usage_of(data)
+        except (msgspec.DecodeError, RecursionError):
             raise AnswerBroken(self.replica.id, "not JSON") from None
         self._balancer.answered(self.replica, None, self._job)
-        return data, said
+        return data, used
 
     async def stream(self, path: str, body: bytes, prompt_field: str) -> None:
         """Waits for a stream's first bytes; raises as `whole` does."""

@@ -1,7 +1,7 @@
 """How a request reaches a replica: straight to its own HTTP port, or through a Ray handle."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -69,21 +69,9 @@ class DirectTransport:
         """Takes another time limit for the connections to come."""
         self._pool.connect_timeout_s = connect_timeout_s
 
-    @asynccontextmanager
-    async def send(self, replica: Replica, path: str, body: bytes) -> AsyncIterator[Answer]:
+    def send(self, replica: Replica, path: str, body: bytes) -> AbstractAsyncContextManager[Answer]:
         """Yields the answer; leaving early closes the connection: the engine stops its work."""
-        address = replica.address or ""
-        request = _request(address, replica.key, path, body)
-        try:
-            connection = await self._pool.ask(address, request)
-        except (OSError, TimeoutError, ConnectionBroken) as error:
-            raise ReplicaUnreachable(replica.id, type(error).__name__) from error
-        try:
-            content_type = connection.headers.get(b"content-type", b"application/json")
-            async with aclosing(_chunks(replica.id, connection)) as chunks:
-                yield Answer(connection.status, content_type.decode("latin-1"), chunks)
-        finally:
-            self._pool.release(address, connection)
+        return _Sending(self._pool, replica, path, body)
 
     async def close(self) -> None:
         """Closes every connection."""
@@ -96,9 +84,39 @@ def _request(address: str, key: str | None, path: str, body: bytes) -> bytes:
     return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
 
-async def _chunks(replica_id: str, connection: Connection) -> AsyncGenerator[bytes]:
-    try:
-        async for chunk in connection.chunks():
-            yield chunk
-    except ConnectionBroken as error:
-        raise AnswerBroken(replica_id, str(error)) from error
+class _Sending(AbstractAsyncContextManager[Answer]):
+    """One request to one replica. Classes, not generators: every token passes here."""
+
+    def __init__(self, pool: Pool, replica: Replica, path: str, body: bytes) -> None:
+        self._pool, self._replica_id, self._address = pool, replica.id, replica.address or ""
+        self._request = _request(self._address, replica.key, path, body)
+        self._connection: Connection | None = None
+
+    async def __aenter__(self) -> Answer:
+        try:
+            self._connection = connection = await self._pool.ask(self._address, self._request)
+        except (OSError, TimeoutError, ConnectionBroken) as error:
+            raise ReplicaUnreachable(self._replica_id, type(error).__name__) from error
+        content_type = connection.headers.get(b"content-type", b"application/json")
+        chunks = _Chunks(self._replica_id, connection)
+        return Answer(connection.status, content_type.decode("latin-1"), chunks)
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._connection is not None:  # else cancelled before there was an answer
+            self._pool.release(self._address, self._connection)
+
+
+class _Chunks(AsyncIterator[bytes]):
+    """An answer's body as it comes."""
+
+    def __init__(self, replica_id: str, connection: Connection) -> None:
+        self._replica_id, self._connection = replica_id, connection
+
+    async def __anext__(self) -> bytes:
+        try:
+            data = await self._connection.chunk()
+        except ConnectionBroken as error:
+            raise AnswerBroken(self._replica_id, str(error)) from error
+        if not data:
+            raise StopAsyncIteration
+        return data

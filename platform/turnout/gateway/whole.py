@@ -6,7 +6,6 @@ from turnout.gateway.fleet import Fleet
 from turnout.gateway.order import Order
 from turnout.gateway.resume import ask
 from turnout.gateway.search import LOST, Search
-from turnout.gateway.sse import Usage
 
 
 async def deliver_whole(order: Order, fleet: Fleet, search: Search) -> None:
@@ -19,10 +18,10 @@ async def deliver_whole(order: Order, fleet: Fleet, search: Search) -> None:
         on_head = lambda: exchange.mark("replica")  # noqa: E731
         attempt = Attempt(fleet.balancer, fleet.transport, replica, order.job, on_head)
         try:
-            data, said = await attempt.whole(PATHS[request.endpoint], body, request.prompt_field)
+            data, used = await attempt.whole(PATHS[request.endpoint], body, request.prompt_field)
             meter.got()
             exchange.mark("generate")
-            if (used := Usage.of(said)) is not None:
+            if used is not None:
                 meter.usage = used
                 attempt.output_tokens = used.completion_tokens
             fleet.count(order.model, used)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any, cast
 
 import httptools
@@ -67,19 +66,23 @@ class Connection(asyncio.Protocol):
         while not self.has_head:
             await self._more()
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """Yields the answer's body, all that has come each time; raises `ConnectionBroken`."""
-        while True:
-            if self._parts:
-                yield self._taken()
-            elif self.is_whole:
-                return
-            else:
-                await self._more()
+    async def chunk(self) -> bytes:
+        """Returns all that has come of the answer's body, empty at its end.
+
+        Raises `ConnectionBroken`.
+        """
+        while not self._parts:
+            if self.is_whole:
+                return b""
+            await self._more()
+        return self._taken()
 
     async def rest(self) -> bytes:
         """Returns what is left of the body; raises `ConnectionBroken`."""
-        return b"".join([chunk async for chunk in self.chunks()])
+        parts = []
+        while part := await self.chunk():
+            parts.append(part)
+        return b"".join(parts)
 
     def close(self) -> None:
         """Ends the connection: a replica that still answers stops its work."""
