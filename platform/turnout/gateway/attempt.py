@@ -28,7 +28,7 @@ _decode = msgspec.json.Decoder(_Whole).decode
 
 
 def usage_of(data: bytes) -> Usage | None:
-    """Returns the usage of an answer in one piece; raises `msgspec.DecodeError` if it is no JSON."""
+    """Returns the usage of a whole answer; raises `msgspec.DecodeError` where it is no JSON."""
     try:
         return Usage.of({"usage": _decode(data).usage})
     except msgspec.ValidationError:  # no object
