@@ -1,23 +1,20 @@
 """Serve's direct ingress without Serve's own work on each request: Ray's private API again.
 
 Behind HAProxy a replica has an HTTP port of its own, and Serve wraps each request there: metadata,
-two tasks, two queues, metrics. That was a third of what a request costs here, and all that a
-gateway needs of it is that Serve knows how many requests run (for drains and autoscaling).
+two tasks, two queues, middlewares, metrics. That was a third of what a request costs here, and all
+that a gateway needs of it is that Serve knows how many requests run (for drains and autoscaling).
 tests/deployments checks the attributes used here against the pinned version.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import ray
 from ray.serve._private.common import RequestMetadata, RequestProtocol
 
-Asgi = Callable[[Any, Any, Any], Awaitable[None]]
-SERVES_OWN_PATHS = "/-/"
-"""Serve's health check and routes."""
+from turnout_deployments.serve_listener import Asgi, ServeHttp
 
 
 def answer_directly(app: Asgi) -> None:
@@ -29,16 +26,15 @@ def answer_directly(app: Asgi) -> None:
     worker: Any = ray._private.worker.global_worker
     replica = worker.actors[worker.actor_id]._replica_impl
     if replica._event_loop is asyncio.get_running_loop():
-        replica._direct_ingress_asgi = DirectIngress(app, replica)
+        ServeHttp.ingress = DirectIngress(app, replica)
 
 
 class DirectIngress:
     """Counts requests on the replica while the app answers them."""
 
     def __init__(self, app: Asgi, replica: Any) -> None:
-        """`replica` is Serve's, before `_direct_ingress_asgi` is replaced on it."""
+        """`replica` is Serve's."""
         self._app = app
-        self._serves: Asgi = replica._direct_ingress_asgi
         self._count = replica._metrics_manager
         self._kind = RequestMetadata(
             request_id="",
@@ -48,16 +44,10 @@ class DirectIngress:
         )
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answers one request."""
-        if scope["type"] != "http" or _path(scope).startswith(SERVES_OWN_PATHS):
-            return await self._serves(scope, receive, send)
+        """Answers one request, whose id no middleware of Serve's will send."""
+        scope["turnout.sends_id"] = True
         self._count.inc_num_ongoing_requests(self._kind)
         try:
             await self._app(scope, receive, send)
         finally:
             self._count.dec_num_ongoing_requests(self._kind)
-
-
-def _path(scope: Any) -> str:
-    """Returns the path below `http_options.root_path`, which servers put before it."""
-    return str(scope["path"].removeprefix(scope.get("root_path", "")))

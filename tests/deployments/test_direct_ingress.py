@@ -12,14 +12,13 @@ from ray._private import worker as ray_worker
 from ray.serve._private.replica import Replica, ReplicaActor, ReplicaMetricsManager
 
 from turnout_deployments.direct_ingress import DirectIngress, answer_directly
+from turnout_deployments.serve_listener import ServeHttp
 
 
 def test_ray_still_opens_the_port_as_this_expects() -> None:
     source = inspect.getsource(Replica)
-    assert "self._direct_ingress_asgi," in inspect.getsource(
-        Replica._maybe_start_direct_ingress_servers
-    )
-    assert inspect.iscoroutinefunction(Replica._direct_ingress_asgi)
+    started = inspect.getsource(Replica._maybe_start_direct_ingress_servers)
+    assert "event_loop=self._event_loop" in started
     for attribute in ("self._event_loop =", "self._metrics_manager ="):
         assert attribute in source
     assert "self._replica_impl" in inspect.getsource(ReplicaActor.__init__)
@@ -44,15 +43,11 @@ class Counted:
 
 
 class ServeReplica:
-    """Stands for Serve's replica; notes the paths that it is asked for itself."""
+    """Stands for Serve's replica."""
 
     def __init__(self) -> None:
         self._metrics_manager = Counted()
         self._event_loop: Any = None
-        self.asked: list[str] = []
-
-    async def _direct_ingress_asgi(self, scope: Any, _receive: Any, _send: Any) -> None:
-        self.asked.append(scope.get("path", "websocket"))
 
 
 async def call(ingress: DirectIngress, path: str) -> None:
@@ -73,7 +68,6 @@ async def test_serve_knows_how_many_requests_run_while_the_app_answers() -> None
     goes_on.set()
     await asyncio.gather(*running)
     assert replica._metrics_manager.ongoing == 0
-    assert replica.asked == []
 
 
 async def test_a_failing_app_leaves_no_request_counted() -> None:
@@ -84,20 +78,6 @@ async def test_a_failing_app_leaves_no_request_counted() -> None:
     with pytest.raises(LookupError):
         await call(DirectIngress(app, replica), "/v1/models")
     assert replica._metrics_manager.ongoing == 0
-
-
-async def test_serve_answers_its_own_paths() -> None:
-    replica = ServeReplica()
-
-    async def app(_scope: Any, _receive: Any, _send: Any) -> None:
-        raise AssertionError
-
-    ingress = DirectIngress(app, replica)
-    await call(ingress, "/-/healthz")
-    await call(ingress, "/-/routes")
-    await ingress({"type": "websocket"}, None, None)
-    await ingress({"type": "http", "path": "/llm/-/healthz", "root_path": "/llm"}, None, None)
-    assert replica.asked == ["/-/healthz", "/-/routes", "websocket", "/llm/-/healthz"]
 
 
 @pytest.mark.parametrize("is_one_loop", [True, False])
@@ -111,5 +91,6 @@ async def test_the_port_asks_the_app_only_where_both_share_an_event_loop(
     actor = SimpleNamespace(_replica_impl=replica)
     worker = SimpleNamespace(actor_id="a", actors={"a": actor})
     monkeypatch.setattr(ray_worker, "global_worker", worker)
+    monkeypatch.setattr(ServeHttp, "ingress", None)
     answer_directly(app)
-    assert isinstance(replica._direct_ingress_asgi, DirectIngress) == is_one_loop
+    assert isinstance(ServeHttp.ingress, DirectIngress) == is_one_loop

@@ -98,7 +98,10 @@ class Gateway:
         sends_request_id: bool = True,
         balancer: Balancer | None = None,
     ) -> None:
-        """`sends_request_id=False` where a server in front answers with that header already."""
+        """`sends_request_id=False` where a server in front answers with that header already.
+
+        A server that knows better says so in the scope, as `turnout.sends_id`.
+        """
         self._sends_request_id = sends_request_id
         self._governance = Governance()
         self._table = table

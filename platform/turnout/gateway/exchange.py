@@ -38,7 +38,7 @@ class Exchange:
     def __init__(
         self, scope: Scope, receive: Receive, send: Send, *, sends_id: bool = True
     ) -> None:
-        self._sends_id = sends_id
+        self._sends_id = scope.get("turnout.sends_id", sends_id)
         self._receive, self._send = receive, send
         self.method: str = scope["method"]
         self.path: str = scope["path"]

@@ -13,6 +13,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from turnout.gateway.heads import Reply
+
 _LOOKS = 4
 """Looks that must find a client late, one after the other."""
 
@@ -81,6 +83,10 @@ class GuardedHttp(HttpToolsProtocol):
         super().on_message_complete()
         if self.cycle is not None:
             self.cycle.more_body = False
+
+    def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+        cycle.send = Reply(cycle)
+        super()._start_asgi_task(cycle, app)
 
     def send_400_response(self, msg: str) -> None:
         """Answers what is no request, and a head above its bounds with 431."""
