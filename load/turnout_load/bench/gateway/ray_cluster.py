@@ -80,7 +80,7 @@ def start(system: str, stage: Stage, head: Head, more: Mapping[str, str]) -> Non
         *(sys.executable, "-m", "ray.scripts.scripts", "start", "--head"),
         *("--node-ip-address=127.0.0.1", f"--port={free_port()}", "--dashboard-host=127.0.0.1"),
         *(f"--dashboard-port={head.dashboard_port}", f"--temp-dir={head.folder / 'ray'}"),
-        "--disable-usage-stats",
+        *("--disable-usage-stats", "--include-log-monitor=false"),
     )
     with stage.log.open("w") as log:
         done = subprocess.run(
@@ -110,6 +110,8 @@ def settings(head: Head) -> dict[str, str]:
         "RAY_SERVE_ENABLE_HA_PROXY": "1",
         "RAY_SERVE_HAPROXY_NBTHREAD": "1",
         "RAY_SERVE_HAPROXY_METRICS_ENABLED": "0",
+        "RAY_SERVE_CONTROL_LOOP_INTERVAL_S": "0.25",
+        "RAY_SERVE_METRICS_EXPORT_INTERVAL_MS": "1000",
         "RAY_SERVE_HAPROXY_CONFIG_FILE_LOC": str(haproxy / "haproxy.cfg"),
         "RAY_SERVE_HAPROXY_SOCKET_PATH": str(haproxy / "admin.sock"),
         "RAY_SERVE_HAPROXY_SERVER_STATE_BASE": str(haproxy),
