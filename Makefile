@@ -14,7 +14,7 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check
 .DEFAULT_GOAL := help
 .PHONY: help setup up down status test test-fast check format lock docs results clean bench bench-client \
   bench-peers bench-replay bench-gateway-path bench-abort bench-transformers bench-sweep bench-routing \
-  bench-priority bench-real-engine bench-gateway bench-dispatch bench-failover bench-overload
+  bench-priority bench-real-engine bench-gateway bench-dispatch bench-failover bench-overload bench-soak
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 22
@@ -110,6 +110,9 @@ bench-priority: setup ## First come first served against priority, on an engine 
 bench-real-engine: setup ## The load tools beside an engine that measures itself (WEIGHTS=, PEERS=)
 	@$(BIN)/python -m turnout_load.bench.real_engine --weights "$(WEIGHTS)" --venvs $(PEERS) \
 	  --out $(RESULTS)/real-engine.json
+
+bench-soak: setup ## Half an hour at 80% load: do the gateway's memory or descriptors grow?
+	@$(BIN)/python -m turnout_load.bench.gateway.soak --out $(RESULTS)/soak.json
 
 bench-dispatch: setup ## The gateway's choice of replicas beside the usual ones, on echo replicas of unequal speed
 	@$(BIN)/python -m turnout_load.bench.dispatch --out $(RESULTS)/dispatch.json

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from turnout_load.bench.gateway.direct import Direct
-from turnout_load.bench.gateway.driver import CHUNKS, LOADS, PROMPT_TOKENS
+from turnout_load.bench.gateway.driver import ENGINE, LOADS, PROMPT_TOKENS
 from turnout_load.bench.gateway.figures import Figures, figures, summary
 from turnout_load.bench.gateway.litellm import LiteLlm
 from turnout_load.bench.gateway.ray_serve_llm import RayServeLlm
@@ -36,10 +36,8 @@ from turnout_load.bench.venvs import locked_version, made
 from turnout_load.environment import environment
 from turnout_load.errors import LoadError
 from turnout_load.mock.process import started
-from turnout_load.mock.settings import MockSettings
 
 SYSTEMS: tuple[System, ...] = (Direct(), Turnout(), RayServeLlm(), VllmRouter(), LiteLlm())
-ENGINE = MockSettings(ttft_ms=20, itl_ms=5, whole_ms=20, tokens=CHUNKS, exact_up_to=8)
 
 
 def main(argv: Sequence[str] | None = None) -> None:

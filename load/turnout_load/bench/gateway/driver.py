@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import uvloop
 
 from turnout_load.bench.gateway.system import Endpoint
+from turnout_load.mock.settings import MockSettings
 from turnout_load.records import Records
 from turnout_load.run.worker import Worker
 from turnout_load.spec import Spec, Target, Workload
@@ -15,6 +16,8 @@ from turnout_load.spec import Spec, Target, Workload
 CHUNKS = 32
 """Tokens of every answer; the mock sends each in a chunk of its own."""
 PROMPT_TOKENS = 64
+ENGINE = MockSettings(ttft_ms=20, itl_ms=5, whole_ms=20, tokens=CHUNKS, exact_up_to=8)
+"""The mock that every system has behind it."""
 SETTLE_S = 0.3
 """Requests begun before it open the connections, and are in no latency."""
 LEAD_S = 0.02
@@ -57,8 +60,13 @@ class Run:
         return self.chunks / self.elapsed_s
 
 
-def drive(endpoint: Endpoint, load: Load, seconds: float, seed: int) -> Run:
-    """Asks for `seconds`, waits for what is under way, and returns what came of it."""
+def drive(
+    endpoint: Endpoint, load: Load, seconds: float, seed: int, rate: float | None = None
+) -> Run:
+    """Asks for `seconds`, waits for what is under way, and returns what came of it.
+
+    The load's users wait for their answers; with a `rate`, that many requests come a second.
+    """
     key_file = None if endpoint.key_file is None else str(endpoint.key_file)
     spec = Spec(
         target=Target(
@@ -69,7 +77,8 @@ def drive(endpoint: Endpoint, load: Load, seconds: float, seed: int) -> Run:
             api_key_file=key_file,
         ),
         workload=Workload(
-            arrivals="closed",
+            arrivals="closed" if rate is None else "poisson",
+            rate=rate or 1.0,
             users=load.users,
             input_tokens=f"fixed:{PROMPT_TOKENS}",
             output_tokens=f"fixed:{CHUNKS}",
