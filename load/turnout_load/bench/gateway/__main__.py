@@ -130,7 +130,7 @@ def outcome(
         notes=[
             f"Every system is alone, all of its processes on one core; driver and mock share the "
             f"other one. A request has {PROMPT_TOKENS} tokens; the mock answers it whole after "
-            f"{ENGINE.ttft_ms:g} ms, or with {CHUNKS} chunks {ENGINE.itl_ms:g} ms apart.",
+            f"{ENGINE.ttft_ms:g} ms, or with {ENGINE.tokens} chunks {ENGINE.itl_ms:g} ms apart.",
             f"{plan.rounds} rounds of {plan.seconds:g} s for each load, first straight to the mock "
             "and then through the system; added is the difference within a round, and a figure the "
             "median of the rounds.",
