@@ -40,6 +40,8 @@ def bounded(text: str) -> str:
     Of a longer text, its two ends: the question stands at either one. Half a character at a cut
     is dropped, a lone surrogate becomes a question mark.
     """
+    if text.isascii() and len(text) <= MAX_BYTES:
+        return text
     half = MAX_BYTES // 2
     if len(text) > MAX_BYTES:
         text = text[:half] + text[-half:]
@@ -77,4 +79,4 @@ def _all_parts(body: Body) -> Iterator[Body]:
 
 def _mappings(items: object) -> Iterator[Body]:
     if isinstance(items, list):
-        yield from (item for item in items if isinstance(item, Mapping))
+        yield from (item for item in items if isinstance(item, dict))

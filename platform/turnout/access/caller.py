@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Protocol
 
 Scope = Literal["inference", "batch", "usage"]
@@ -34,7 +35,7 @@ class Caller:
     key_limits: Limits = Limits()
     team_limits: Limits = Limits()
 
-    @property
+    @cached_property
     def is_metered(self) -> bool:
         """Whether tokens or dollars are counted before a request runs."""
         bounds = (self.key_limits, self.team_limits)

