@@ -82,24 +82,35 @@ class StaticEncoder:
     def _encode_one(self, text: str) -> Floats:
         if not text:
             return np.zeros(self.table.shape[1], dtype=np.float32)
-        words = _WORD.findall(SPACE + text.replace(" ", SPACE))
+        words = _words(text)
         if _SPECIAL.search(text) or len(words) > MOST_WORDS:
             ids = self.tokenizer.encode(text, add_special_tokens=False).ids
             return self.table[ids].mean(axis=0)  # type: ignore[no-any-return]
         if len(self._rows) + len(words) > MOST_WORDS:
             self._rows.clear()
         known = self._rows
-        rows = [known[word] if word in known else self._learn(word) for word in words]
+        try:
+            rows = list(map(known.__getitem__, words))
+        except KeyError:
+            rows = [known[word] if word in known else self._learn(word) for word in words]
         total = np.add.reduce(self._sums.take(rows, axis=0))
         vector: Floats = total[:-1] / total[-1]
         return vector
 
     def _learn(self, word: str) -> int:
-        ids = [token.id for token in self._model.tokenize(word)]
+        spelled = word if word.startswith(SPACE) else SPACE + word
+        ids = [token.id for token in self._model.tokenize(spelled)]
         row = self._rows[word] = len(self._rows)
         self._sums[row, :-1] = self.table[ids].sum(axis=0)
         self._sums[row, -1] = len(ids)
         return row
+
+
+def _words(text: str) -> list[str]:
+    """Returns a text's words as the vocabulary spells them, or without their one space each."""
+    if "  " in text or text[0] == " " or text[-1] == " " or SPACE in text:
+        return _WORD.findall(SPACE + text.replace(" ", SPACE))
+    return text.split(" ")
 
 
 class MiniLmEncoder:
