@@ -1,6 +1,7 @@
 """The usage record of an exchange that has ended. Pure, but for its id."""
 
 import random
+import time
 
 from turnout.gateway.accounting import Account, cost_usd
 from turnout.gateway.exchange import Exchange
@@ -34,7 +35,10 @@ def record_of(exchange: Exchange, account: Account) -> UsageRecord:
 
 
 def _id(exchange: Exchange) -> str:
-    """Returns a new id; an answer that the caller named has that one, however often it is given."""
+    """Returns a new id; an answer that the caller named has that one, however often it is given.
+
+    New ones rise with time, as UUID 7 does: the database appends them to its index.
+    """
     if exchange.usage_id is not None and exchange.status == 200:
         return exchange.usage_id
-    return f"{random.getrandbits(128):032x}"
+    return f"{time.time_ns() // 1_000_000:012x}{random.getrandbits(80):020x}"

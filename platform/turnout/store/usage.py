@@ -1,5 +1,6 @@
 """Usage records in the database: written once each, summed up, listed."""
 
+import operator
 from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import cache
 from math import isfinite
@@ -17,10 +18,9 @@ from sqlalchemy import (
     column,
     func,
     select,
-    text,
     tuple_,
 )
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import postgresql
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -46,14 +46,21 @@ _COLUMN: Mapping[Dimension, str] = {
 async def insert_usage(store: AsyncEngine, records: Sequence[UsageRecord]) -> int:
     """Writes records, those already there left as they are; returns how many were new.
 
-    All of them travel as one JSON text that the database takes apart: a hundredth of the gateway's
-    time that a statement with seventeen parameters for each record takes. Raises `RecordsRefused`.
+    To PostgreSQL all of them travel as one JSON text that it takes apart: a hundredth of the
+    gateway's time that a statement with seventeen parameters for each record takes. SQLite's driver
+    takes them as they are. Raises `RecordsRefused`.
     """
-    values = {"records": msgspec.json.encode(records).decode()}
     try:
         async with writing(store) as connection:
-            insert = _insert_from_json(is_postgresql=is_postgresql(connection))
-            return (await connection.execute(insert, values)).rowcount
+            if is_postgresql(connection):
+                values = {"records": msgspec.json.encode(records).decode()}
+                done = await connection.execute(_insert_from_json(), values)
+            else:
+                rows = [_row(record) for record in records]
+                done = await connection.exec_driver_sql(_INSERT, rows)
+            return done.rowcount
+    except (OverflowError, UnicodeEncodeError) as error:  # SQLite's driver does not wrap these
+        raise RecordsRefused(type(error).__name__) from None
     except DBAPIError as error:
         if (code := _data_fault(error)) is None:
             raise
@@ -72,26 +79,23 @@ def _data_fault(error: DBAPIError) -> str | None:
     return code if code.startswith(("22", "23")) else None
 
 
+_NAMES = [each.name for each in usage.c]
+_row = operator.attrgetter(*_NAMES)
+_INSERT = (
+    f"INSERT INTO usage ({', '.join(_NAMES)}) VALUES ({', '.join('?' * len(_NAMES))}) "
+    "ON CONFLICT (id) DO NOTHING"
+)
+
+
 @cache
-def _insert_from_json(*, is_postgresql: bool) -> postgresql.Insert | sqlite.Insert:
-    columns = list(usage.c)
-    names = [each.name for each in columns]
-    if not is_postgresql:
-        each = func.json_each(bindparam("records", type_=Text)).table_valued("value")
-        rows = select(*(func.json_extract(each.c.value, f"$.{name}") for name in names))
-        # SQLite takes ON CONFLICT after a SELECT for a join's ON unless a WHERE stands between.
-        return (
-            sqlite.insert(usage)
-            .from_select(names, rows.where(text("true")))
-            .on_conflict_do_nothing(index_elements=["id"])
-        )
+def _insert_from_json() -> postgresql.Insert:
     typed = func.json_to_recordset(cast(bindparam("records", type_=Text), JSON)).table_valued(
-        *(column(each.name, each.type) for each in columns)
+        *(column(each.name, each.type) for each in usage.c)
     )
     each = typed.render_derived("record", with_types=True)
     return (
         postgresql.insert(usage)
-        .from_select(names, select(*(each.c[name] for name in names)))
+        .from_select(_NAMES, select(*(each.c[name] for name in _NAMES)))
         .on_conflict_do_nothing(index_elements=["id"])
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
@@ -79,6 +81,17 @@ async def test_a_record_that_no_column_takes_refuses_the_batch_and_keeps_nothing
     """A retry for ever would hold up every record behind it."""
     with pytest.raises(RecordsRefused):
         await insert_usage(store, [record("a"), record("bad", team=team)])
+    assert await all_of(store) == []
+
+
+@pytest.mark.parametrize(
+    "odd", [{"prompt_tokens": 2**70}, {"e2e_s": float("nan")}, {"team": "\ud800"}], ids=str
+)
+async def test_a_value_that_no_database_takes_refuses_the_batch_and_keeps_nothing(
+    store: AsyncEngine, odd: dict[str, Any]
+) -> None:
+    with pytest.raises(RecordsRefused):
+        await insert_usage(store, [record("a"), record("bad", **odd)])
     assert await all_of(store) == []
 
 
