@@ -5,7 +5,7 @@ Ray hands `user_config` to the running gateway replicas (`reconfigure`); no engi
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from turnout.config.base import Name, Settings
 from turnout.config.batch_settings import BatchSettings
@@ -230,6 +230,9 @@ class AdminSettings(Settings):
 
 class GatewaySettings(Settings):
     """The gateway's `user_config`: models, router, limits. Changing it restarts no engine."""
+
+    # Serve logs what is wrong with them: a key written by mistake is not to be in there.
+    model_config = ConfigDict(hide_input_in_errors=True)
 
     models: dict[Name, ModelSettings] = Field(
         min_length=1, description="Models on offer, by the public name clients ask for."

@@ -1,6 +1,8 @@
 """How much may be sent to an upstream in a minute, so that it need not refuse. Pure."""
 
 MINUTE_S = 60.0
+SHORTEST_S = 1e-3
+"""Less than this is not worth a wait; it is rounding, too."""
 
 
 class Rate:
@@ -48,7 +50,8 @@ class Rates:
             if rate is not None
         ]
         wait_s = max((rate.wait_s(amount, now_s) for rate, amount in wanted), default=0.0)
-        if wait_s == 0:
-            for rate, amount in wanted:
-                rate.take(amount)
-        return wait_s
+        if wait_s > SHORTEST_S:
+            return wait_s
+        for rate, amount in wanted:
+            rate.take(amount)
+        return 0.0
