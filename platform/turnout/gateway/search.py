@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import math
+from collections.abc import Mapping
 
 from turnout.config.upstream_settings import UPSTREAM
 from turnout.gateway.attempt import EngineFailed
@@ -76,16 +77,12 @@ class Search:
     def failed(self, error: Lost) -> None:
         """Takes in that a replica failed the request."""
         replica = self._given[error.replica_id]
-        out_s = LEFT_OUT_S
-        if not isinstance(error, ReplicaBusy):
-            failure: Failure = "error" if isinstance(error, EngineFailed) else "dead"
-            self._fleet.balancer.failed(replica, failure)
-        else:
-            out_s = out_s if error.retry_after_s is None else error.retry_after_s
-            if not error.is_own_rate:
-                self._fleet.balancer.failed(replica, "busy", error.retry_after_s)
-        self._fleet.metrics.replica_failures.labels(replica.model, replica.market).inc()
+        told_s = error.retry_after_s if isinstance(error, ReplicaBusy) else None
+        if not (isinstance(error, ReplicaBusy) and error.is_own_rate):
+            self._fleet.balancer.failed(replica, _FAILURES[type(error)], told_s)
+            self._fleet.metrics.replica_failures.labels(replica.model, replica.market).inc()
         log.warning(_EVENTS[type(error)], extra={"replica": replica.id, "why": error.problem})
+        out_s = LEFT_OUT_S if told_s is None else told_s
         self._left_out_until_s[replica.id] = self._fleet.now_s() + out_s
         self._failures += 1
         self._last = error
@@ -147,6 +144,12 @@ class Search:
         return NoReadyReplica(problem, retry_s)
 
 
+_FAILURES: Mapping[type[Lost], Failure] = {
+    ReplicaUnreachable: "dead",
+    ReplicaBusy: "busy",
+    AnswerBroken: "dead",
+    EngineFailed: "error",
+}
 _EVENTS = {
     ReplicaUnreachable: "replica_unreachable",
     ReplicaBusy: "replica_busy",

@@ -106,9 +106,8 @@ class Events:
         self._is_done = True
         if self._usage is None:
             return DONE
-        head = {
-            name: self._head[name] for name in ("id", "object", "created") if name in self._head
-        }
+        known: tuple[str, ...] = ("id", "object", "created")
+        head = {name: self._head[name] for name in known if name in self._head}
         last: dict[str, Any] = {**head, "model": self._model, "choices": [], "usage": self._usage}
         return _written(last) + DONE
 
