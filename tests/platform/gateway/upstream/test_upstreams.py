@@ -153,7 +153,12 @@ async def test_an_operators_trouble_is_no_fault_of_the_client(beyond: Beyond, st
     answer = await beyond.system.chat("far")
     assert answer.status_code in (502, 503)
     assert KEY not in answer.text
-    assert all(path == CHAT for path, _ in beyond.provider.received)  # no redirect was followed
+
+
+async def test_a_redirect_is_not_followed(beyond: Beyond) -> None:
+    beyond.provider.refuses = (307, b"", {"location": f"{beyond.url}/elsewhere"})
+    assert (await beyond.system.chat("far")).status_code in (502, 503)
+    assert {path for path, _ in beyond.provider.received} == {CHAT}
 
 
 async def test_a_wrong_request_is_told_in_the_upstreams_words(beyond: Beyond) -> None:
@@ -235,7 +240,7 @@ async def test_a_breaker_closes_again_when_the_upstream_is_back(beyond: Beyond) 
 async def test_a_stream_that_breaks_off_ends_with_an_error_and_is_not_asked_twice(
     beyond: Beyond,
 ) -> None:
-    beyond.configure({"fallbacks": ["large"]})
+    configure_waiting(beyond, 3)
     beyond.provider.dies_after = 3
     answer = await beyond.system.chat("far", stream=True)
     assert "replica_lost" in answer.text
