@@ -37,7 +37,7 @@ class Search:
         wait_s: float,
         heartbeats: Heartbeats | None = None,
     ) -> None:
-        """`wait_s` is how long it waits for a replica where there is none."""
+        """`wait_s` is how long it waits, over all attempts, for a replica where there is none."""
         self._fleet, self._job = fleet, job
         self._model, self._settings = model, catalog.settings
         self._markets = catalog.model(model).markets
@@ -47,6 +47,7 @@ class Search:
         self._given: dict[str, Replica] = {}
         self._left_out_until_s: dict[str, float] = {}
         self._failures = 0
+        self._patient_until_s: float | None = None
         self._last: Lost | None = None
 
     async def next(self) -> Replica:
@@ -90,6 +91,7 @@ class Search:
     def went_on(self) -> None:
         """Takes in that the answer has come further: earlier failures are made good."""
         self._failures = 0
+        self._patient_until_s = None
 
     async def _pause(self) -> None:
         failover = self._settings.failover
@@ -104,11 +106,13 @@ class Search:
 
     async def _wait(self) -> Replica:
         started = self._fleet.now_s()
-        if self._back_in_s(started) > self._wait_s:
+        if self._patient_until_s is None:
+            self._patient_until_s = started + self._wait_s
+        if started + self._back_in_s(started) > self._patient_until_s:
             raise self.told()
         if self._heartbeats is not None:
             self._heartbeats.start(started)
-        while (now := self._fleet.now_s()) < started + self._wait_s:
+        while (now := self._fleet.now_s()) < self._patient_until_s:
             if self._heartbeats is not None:
                 await self._heartbeats.beat(now)
             await asyncio.sleep(LOOK_S)

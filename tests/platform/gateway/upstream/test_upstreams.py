@@ -208,6 +208,15 @@ async def test_a_short_pause_is_waited_for(beyond: Beyond) -> None:
     assert len(beyond.provider.received) == 2
 
 
+async def test_a_request_waits_no_longer_for_all_its_attempts_than_it_may(beyond: Beyond) -> None:
+    configure_waiting(beyond, 1.5)
+    beyond.provider.dies_after = 0
+    for _ in range(2):
+        began = time.monotonic()
+        assert (await beyond.system.chat("far")).status_code == 503
+        assert time.monotonic() - began < 2.5
+
+
 def configure_waiting(beyond: Beyond, wait_s: float) -> None:
     settings = beyond.system.gateway._catalog.settings
     failover = settings.failover.model_copy(update={"wait_for_replica_s": wait_s})
@@ -250,7 +259,7 @@ async def test_a_stream_that_breaks_off_ends_with_an_error_and_is_not_asked_twic
 
 async def test_an_error_inside_a_stream_stays_here(beyond: Beyond) -> None:
     error = f'data: {{"error": {{"message": "{KEY}", "code": "quota"}}}}\n\n'.encode()
-    beyond.provider.events = lambda _path, _body: [error]  # type: ignore[method-assign]
+    beyond.provider.events = lambda path, body: [error]  # type: ignore[method-assign]
     answer = await beyond.system.chat("far", stream=True)
     assert KEY not in answer.text
     assert answer.status_code == 503
