@@ -121,6 +121,7 @@ class GatewayReplica:
     async def __del__(self) -> None:
         """Leaves nothing unwritten (Serve awaits it when the replica ends)."""
         await self._desk.stop()
+        await self._gateway.close()
         await self._keeper.close()
 
     async def metric_families(self) -> list[Metric]:

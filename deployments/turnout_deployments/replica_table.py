@@ -125,7 +125,9 @@ class HandleTable:
 
     def handle(self, model: str, market: str) -> DeploymentHandle[Any]:
         """Returns the pool's handle, opened at the first call; its application may come later."""
-        key = (self._models[model].application, market)
+        application = self._models[model].application
+        assert application is not None  # an upstream's model has no pools
+        key = (application, market)
         if key not in self._handles:
             # Asking whether it exists would block the event loop and fail before it is deployed.
             handle = serve.get_deployment_handle(market, key[0], _check_exists=False)

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from turnout.config.deployment_file import EMBEDDING_BUILDER, GATEWAY_BUILDER, MODEL_BUILDER
 from turnout.config.problems import Loc, Problem, closest, path_of
 from turnout.config.settings import AUTO
-from turnout.config.view import View, text
+from turnout.config.view import Offer, View, text
 
 
 def check_names(view: View) -> Iterator[Problem]:
@@ -76,6 +76,9 @@ def _references(view: View) -> Iterator[Problem]:
     for offer in view.offers:
         if offer.settings is None:
             continue
+        if offer.settings.upstream is not None:
+            yield from _hosted_here(view, offer)
+            continue
         loc, name = (*offer.loc, "application"), offer.settings.application
         hosts = [host for host in view.hosts if host.name == name]
         if not hosts:
@@ -89,6 +92,17 @@ def _references(view: View) -> Iterator[Problem]:
                 "make the two names equal or name another application"
             )
             yield view.document.problem(loc, name, message)
+
+
+def _hosted_here(view: View, offer: Offer) -> Iterator[Problem]:
+    """An application hosts what an upstream is to answer."""
+    for host in view.hosts:
+        if host.model == offer.name:
+            message = (
+                f"an upstream, but application '{host.name}' hosts a model of this name, which "
+                "nobody could ask for: rename one of them"
+            )
+            yield view.document.problem((*offer.loc, "upstream"), None, message)
 
 
 def _tiers(view: View) -> Iterator[Problem]:

@@ -11,7 +11,11 @@ _TOOL_ARGS = {"enable_auto_tool_choice": "true", "tool_call_parser": "hermes (or
 
 def check_pools(view: View) -> Iterator[Problem]:
     """Finds pools that only one side knows, entries given twice and empty promises."""
-    offers = {offer.settings.application: offer for offer in view.offers if offer.settings}
+    offers = {
+        offer.settings.application: offer
+        for offer in view.offers
+        if offer.settings and offer.settings.application
+    }
     for host in view.hosts:
         yield from _entries(view, host)
         offer = offers.get(host.name or "")

@@ -12,6 +12,7 @@ from turnout.config.deployment_file import (
 from turnout.config.embedding_args import EmbeddingArgs
 from turnout.config.model_args import ModelArgs, ReplicaArgs
 from turnout.config.settings import Market, ModelSettings, Price
+from turnout.config.upstream_settings import UpstreamSettings
 
 _RESTARTS = """\
 What a change restarts
@@ -25,6 +26,11 @@ def explain(file: DeploymentFile) -> str:
     blocks = [_gateway(file)]
     blocks += [_model(app, file.settings.models[app.args.model]) for app in file.models]
     blocks += [_embedding(app, file.settings.models[app.args.model]) for app in file.embeddings]
+    blocks += [
+        _upstream(name, model, model.upstream)
+        for name, model in file.settings.models.items()
+        if model.upstream is not None
+    ]
     blocks += [_totals(file), _RESTARTS]
     return "\n\n".join(blocks)
 
@@ -55,6 +61,7 @@ def _model(app: ModelApplication, settings: ModelSettings) -> str:
         "asked for as": ", ".join((args.model, *settings.aliases)),
         "can": ", ".join(settings.capabilities),
         "price": _price(settings.price),
+        **_instead(settings),
         "context window": f"{args.context_window} tokens",
         "pools": _pools(app, args),
         "each replica": _replica(args),
@@ -78,6 +85,44 @@ def _embedding(app: EmbeddingApplication, settings: ModelSettings) -> str:
         "weights from": args.source or "all-MiniLM-L6-v2, installed with Turnout",
     }
     return _block(f"Model {args.model} (application {app.name})", rows)
+
+
+def _upstream(name: str, settings: ModelSettings, upstream: UpstreamSettings) -> str:
+    rates = {
+        "requests": upstream.requests_per_minute,
+        "tokens": upstream.tokens_per_minute,
+    }
+    a_minute = [f"{most} {what} a minute" for what, most in rates.items() if most is not None]
+    rows = {
+        "asked for as": ", ".join((name, *settings.aliases)),
+        "can": ", ".join(settings.capabilities),
+        "price": _price(settings.price),
+        **_instead(settings),
+        "context window": f"{upstream.context_window} tokens",
+        "answered by": f"{upstream.base_url}, as '{upstream.model}'",
+        "key": _key(upstream),
+        "at most": ", ".join((f"{upstream.max_running} requests at a time", *a_minute)),
+    }
+    tier = f"tier {settings.tier}" if settings.tier else "not for 'auto'"
+    return _block(f"Model {name} ({tier}, upstream)", rows)
+
+
+def _key(upstream: UpstreamSettings) -> str:
+    if upstream.api_key_env:
+        return f"from the environment variable {upstream.api_key_env}"
+    return f"from the file {upstream.api_key_file}" if upstream.api_key_file else "none"
+
+
+def _instead(settings: ModelSettings) -> dict[str, str]:
+    """Says which models answer in its place, where any do."""
+    rows = {}
+    if settings.overflow is not None:
+        rows["overflow"] = (
+            f"to {settings.overflow.to} from {settings.overflow.at:.0%} of its places"
+        )
+    if settings.fallbacks:
+        rows["fallbacks"] = ", ".join(settings.fallbacks)
+    return rows
 
 
 def _pools(app: HostApplication, args: ReplicaArgs) -> str:

@@ -15,6 +15,7 @@ from turnout.config.deployment_file import (
 )
 from turnout.config.embedding_args import EmbeddingArgs
 from turnout.config.model_args import ModelArgs, PoolArgs
+from turnout.config.model_settings import Overflow
 from turnout.config.serve_schema import Autoscaling, HttpOptions
 from turnout.config.settings import (
     AccessSettings,
@@ -26,6 +27,7 @@ from turnout.config.settings import (
     ModelSettings,
     Price,
 )
+from turnout.config.upstream_settings import UpstreamSettings
 from turnout_router.policy import RouterSettings
 
 _INTRO = """\
@@ -42,6 +44,7 @@ One YAML file describes a deployment. `serve deploy` takes it as it is, and so d
 | prices, aliases, capabilities, tiers, limits, the router | the gateway's `user_config` | nothing |
 | replica bounds | an application's `deployments` | nothing |
 | one model more | a new application, and an entry in `user_config.models` | nothing |
+| an [upstream](upstreams.md), an overflow | an entry in `user_config.models` | nothing |
 | weights, context window, parallelism, engine arguments | a model's `args` | that model's engines |
 | batch size, device of an embedding model | its `args` | its replicas |
 
@@ -54,6 +57,8 @@ _SECTIONS: tuple[tuple[str, str, type[BaseModel]], ...] = (
     ("The gateway", "`applications[].deployments[].user_config` of the gateway", GatewaySettings),
     ("A model on offer", "`user_config.models.<public name>`", ModelSettings),
     ("Its price", "`user_config.models.<public name>.price`", Price),
+    ("Its upstream", "`user_config.models.<public name>.upstream`", UpstreamSettings),
+    ("Its overflow", "`user_config.models.<public name>.overflow`", Overflow),
     ("The router", "`user_config.router`", RouterSettings),
     ("Limits", "`user_config.limits`", Limits),
     ("Failover", "`user_config.failover`", Failover),

@@ -3,19 +3,32 @@
 Ray hands `user_config` to the running gateway replicas (`reconfigure`); no engine restarts.
 """
 
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
+from turnout.config.base import Name, Settings
 from turnout.config.batch_settings import BatchSettings
 from turnout.config.media_host import MediaHost
+from turnout.config.model_settings import Capability, Market, ModelSettings, Price
 from turnout_router.policy import RouterSettings
 
-Market = Literal["reserved", "on_demand", "spot"]
-Capability = Literal[
-    "chat", "completions", "embeddings", "tools", "json_schema", "logprobs", "vision"
+__all__ = [
+    "AUTO",
+    "GATEWAY_FIELDS",
+    "AccessSettings",
+    "AdminSettings",
+    "Capability",
+    "Failover",
+    "GatewaySettings",
+    "LimiterSettings",
+    "Limits",
+    "Market",
+    "ModelSettings",
+    "Name",
+    "Price",
+    "Settings",
 ]
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]*$", max_length=128)]
 AUTO = "auto"
 GATEWAY_FIELDS = frozenset(
     (
@@ -25,91 +38,6 @@ GATEWAY_FIELDS = frozenset(
 )
 """Engine fields that no client may set: they reach other callers' work, or the gateway reads what
 they shape."""
-
-
-class Settings(BaseModel):
-    """Base of all settings: immutable, and a key nobody knows is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Price(Settings):
-    """What a model's tokens cost a team, in US dollars per million tokens."""
-
-    input_usd_per_million_tokens: float = Field(
-        default=0.0, ge=0, allow_inf_nan=False, description="Price of prompt tokens."
-    )
-    output_usd_per_million_tokens: float = Field(
-        default=0.0, ge=0, allow_inf_nan=False, description="Price of generated tokens."
-    )
-
-
-class ModelSettings(Settings):
-    """How the gateway offers one model: where it runs, what it can do, what it costs."""
-
-    application: Name = Field(description="Serve application that hosts the model's pools.")
-    tier: Name | None = Field(
-        default=None,
-        description=(
-            "Place in the router's cost order (`router.tiers`); a model that is only for "
-            "embeddings has none."
-        ),
-    )
-    pools: tuple[Market, ...] = Field(
-        min_length=1, description="Markets requests may be sent to, preferred one first."
-    )
-    aliases: tuple[Name, ...] = Field(
-        default=(), description="Further public names that clients may ask for."
-    )
-    capabilities: tuple[Capability, ...] = Field(
-        default=("chat", "completions"),
-        min_length=1,
-        description="What requests the model may get; others go to a model that can.",
-    )
-    price: Price = Field(default=Price(), description="What the model's tokens cost a team.")
-    fallbacks: tuple[Name, ...] = Field(
-        default=(),
-        description=(
-            "Models that answer instead when no replica of this one can, first one first; each at "
-            "its own price, for callers who may use it and requests it is capable of."
-        ),
-    )
-    max_queued_requests: int = Field(
-        default=1000,
-        ge=0,
-        strict=True,
-        description=(
-            "Requests that may wait in each gateway for a place on the model's replicas; further "
-            "ones are answered with 429, the least urgent first."
-        ),
-    )
-    usd_per_replica_hour: dict[Market, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(
-        default={},
-        description=(
-            "What one replica's nodes cost per hour, by market; the true cost of a token is made "
-            "of it, idle hours included. A market that is not listed costs nothing."
-        ),
-    )
-
-    @model_validator(mode="after")
-    def _what_generates_has_a_tier(self) -> Self:
-        generates = {"chat", "completions"} & set(self.capabilities)
-        if generates and self.tier is None:
-            raise ValueError(
-                f"a model for {' and '.join(sorted(generates))} needs a tier: its place in the "
-                "router's cost order"
-            )
-        if not generates and self.tier is not None:
-            raise ValueError(
-                f"tier '{self.tier}' is for models that chat or complete: remove it, or add chat "
-                "or completions to the capabilities"
-            )
-        if "embeddings" in self.capabilities and self.fallbacks:
-            raise ValueError(
-                f"fallbacks ({', '.join(self.fallbacks)}) of a model for embeddings: vectors of "
-                "two models do not compare, remove them"
-            )
-        return self
 
 
 class Limits(Settings):
@@ -303,6 +231,9 @@ class AdminSettings(Settings):
 class GatewaySettings(Settings):
     """The gateway's `user_config`: models, router, limits. Changing it restarts no engine."""
 
+    # Serve logs what is wrong with them: a key written by mistake is not to be in there.
+    model_config = ConfigDict(hide_input_in_errors=True)
+
     models: dict[Name, ModelSettings] = Field(
         min_length=1, description="Models on offer, by the public name clients ask for."
     )
@@ -383,4 +314,15 @@ class GatewaySettings(Settings):
                         f"model '{name}': fallback '{other}' is no other model of this gateway: "
                         f"{', '.join(self.models)}"
                     )
+        return self
+
+    @model_validator(mode="after")
+    def _overflows_are_models(self) -> Self:
+        for name, model in self.models.items():
+            to = model.overflow.to if model.overflow else None
+            if to is not None and (to not in self.models or to == name):
+                raise ValueError(
+                    f"model '{name}': overflow.to '{to}' is no other model of this gateway: "
+                    f"{', '.join(self.models)}"
+                )
         return self

@@ -41,7 +41,12 @@ def _problem(detail: ErrorDetails, document: Document) -> tuple[Loc, Problem]:
         message = _choice(typed, value, detail)
     else:
         message = _in_our_words(detail["msg"])
-    return loc, document.problem(loc, value, message)
+    return loc, document.problem(loc, None if _may_be_secret(loc, value) else value, message)
+
+
+def _may_be_secret(loc: Loc, value: object) -> bool:
+    """Whether a value is an upstream's or has one in it: where a key is written by mistake."""
+    return "upstream" in loc or (isinstance(value, Mapping) and "'upstream'" in repr(value))
 
 
 def _in_file(typed: Loc, detail: ErrorDetails, document: Document) -> Loc:

@@ -49,6 +49,7 @@ from turnout.gateway.tokenizer_pages import DETOKENIZE, TokenizerPages
 from turnout.gateway.tokens import PATH as TOKENIZE
 from turnout.gateway.tokens import token_counter
 from turnout.gateway.transport import Transport
+from turnout.gateway.upstream.beyond import Beyond
 from turnout.gateway.usage_page import PATH as USAGE
 from turnout.gateway.usage_page import answer_usage
 from turnout.limits.claim import Claim, Limiter, NoLimits, Refusal, Reservation
@@ -104,14 +105,14 @@ class Gateway:
         """
         self._sends_request_id = sends_request_id
         self._governance = Governance()
-        self._table = table
+        self._table = self._beyond = Beyond(table, transport)
         self._metrics = metrics
         self._all_metrics = all_metrics
-        self._relay = Relay(table, transport, metrics)
+        self._relay = Relay(self._beyond, self._beyond, metrics)
         if balancer is not None:
             self._relay.balancer = balancer
-        self._count_tokens = token_counter(transport)
-        tokenizers = TokenizerPages(table, transport)
+        self._count_tokens = token_counter(self._beyond)
+        tokenizers = TokenizerPages(self._beyond, self._beyond)
         self._questions: Mapping[str, Work] = {
             TOKENIZE: tokenizers.ask,
             DETOKENIZE: tokenizers.ask,
@@ -133,6 +134,7 @@ class Gateway:
     def share_replicas(self, gateways: Callable[[], int]) -> None:
         """Says how many gateways send to the same replicas; by default it is alone."""
         self._relay.admission.gateways = gateways
+        self._beyond.share(gateways)
 
     def configure(
         self,
@@ -146,9 +148,14 @@ class Gateway:
         """
         self._output_tokens = output_tokens or _unpredicted
         self._catalog = Catalog(settings)
+        self._beyond.configure(settings.models)
         self._dispatcher = Dispatcher(
             self._catalog, self._table.replicas, difficulty, self._count_tokens
         )
+
+    async def close(self) -> None:
+        """Closes the connections to upstreams."""
+        await self._beyond.close()
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Answers one HTTP request."""
@@ -305,8 +312,12 @@ class Gateway:
         await exchange.answer(b'{"status": "ok"}')
 
     async def _readyz(self, exchange: Exchange) -> None:
-        """Ready when every model can answer; names those that cannot."""
-        waiting = [name for name in self._catalog.settings.models if not self._table.replicas(name)]
+        """Ready when every model that runs here can answer; names those that cannot."""
+        waiting = [
+            name
+            for name, model in self._catalog.settings.models.items()
+            if model.upstream is None and not self._table.replicas(name)
+        ]
         if waiting:
             limits = self._catalog.settings.limits
             raise NoReadyReplica(f"waiting for {', '.join(waiting)}", limits.retry_after_s)
@@ -347,7 +358,7 @@ class Gateway:
         self._metrics.ready.clear()
         for name, model in self._catalog.settings.models.items():
             replicas = self._table.replicas(name)
-            for market in model.pools:
+            for market in model.markets:
                 count = sum(replica.market == market for replica in replicas)
                 self._metrics.ready.labels(name, market).set(count)
         return self._metrics.families(gateway)

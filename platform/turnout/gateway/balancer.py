@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from turnout.config.upstream_settings import UPSTREAM
 from turnout.gateway.balance.breaker import CLOSED, BreakerSettings, Circuit, Failure
 from turnout.gateway.balance.choose import Affinity, Choice, Policy, choose
 from turnout.gateway.balance.job import Job
@@ -77,8 +78,8 @@ class Balancer:
     ) -> Choice | None:
         """Returns what `choose` does, with the reason.
 
-        Draining replicas are left out. One whose breaker is open is taken only where all are, and
-        one that runs as many as it can only where all do.
+        Draining replicas are left out. One whose breaker is open is taken only where all are (an
+        upstream never), and one that runs as many as it can only where all do.
         """
         now_s = self._clock()
         left, closed, free = [], [], []
@@ -86,11 +87,13 @@ class Balancer:
             if replica.is_draining or replica.id in tried or replica.market not in pools:
                 continue
             state = self._state(replica, now_s)
-            left.append(state)
             if state.breaker is CLOSED or state.breaker.lets_through(now_s):
                 closed.append(state)
                 if state.has_place:
                     free.append(state)
+            elif replica.market == UPSTREAM:
+                continue
+            left.append(state)
         states = free or closed or left
         if now_s - self._swept_s > FORGOTTEN_AFTER_S:
             self._sweep(now_s)
@@ -145,13 +148,18 @@ class Balancer:
             state.note_speed()
         state.requests -= 1
 
-    def failed(self, replica: Replica, failure: Failure = "dead") -> None:
-        """Learns that a replica could not be reached or broke off, or (`error`) answered 5xx."""
+    def failed(
+        self, replica: Replica, failure: Failure = "dead", told_s: float | None = None
+    ) -> None:
+        """Learns that a replica could not be reached or broke off, or (`error`) answered 5xx.
+
+        `told_s` is the pause that it asked for, where it did.
+        """
         state = self._states.get(replica.id)
         if state is None:
             return
         before, now_s = state.breaker, self._clock()
-        state.breaker = before.failed(failure, now_s, self._breaker)
+        state.breaker = before.failed(failure, now_s, self._breaker, told_s)
         if state.breaker.circuit is Circuit.OPEN and before.circuit is not Circuit.OPEN:
             pause_s = state.breaker.pause_s
             log.warning("breaker_open", extra={"replica": replica.id, "pause_s": pause_s})
@@ -165,6 +173,13 @@ class Balancer:
         """Tells whether a replica can run one more request at once."""
         state = self._states.get(replica.id)
         return state is None or state.has_place
+
+    def opens_in_s(self, replicas: Sequence[Replica]) -> float:
+        """Returns how long all of these replicas' breakers stay open; 0 where one is not."""
+        now_s = self._clock()
+        states = [self._states.get(replica.id) for replica in replicas]
+        waits_s = [state.breaker.opens_in_s(now_s) if state else 0.0 for state in states]
+        return min(waits_s, default=0.0)
 
     def state(self, replica_id: str) -> ReplicaState | None:
         """Returns what is known of a replica, for metrics and tests."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from turnout.access.caller import ANYONE, Caller
-from turnout.config.settings import AUTO, Capability, GatewaySettings, ModelSettings
+from turnout.config.settings import AUTO, Capability, Failover, GatewaySettings, ModelSettings
 from turnout.gateway.errors import UnknownModel
 from turnout.gateway.replicas import Replica
 from turnout_router.policy import Candidate
@@ -20,6 +20,7 @@ class Catalog:
         self._names = {name: name for name in settings.models}
         for name, model in settings.models.items():
             self._names.update(dict.fromkeys(model.aliases, name))
+        self._failovers = _failovers(settings)
         self._last: dict[str, tuple[Sequence[Replica], Candidate]] = {}
 
     @property
@@ -51,6 +52,10 @@ class Catalog:
     def model(self, name: str) -> ModelSettings:
         """Returns a model's settings."""
         return self.settings.models[name]
+
+    def failover(self, name: str) -> Failover:
+        """Returns what is done about a model's replicas that fail."""
+        return self._failovers[name]
 
     def without(self, name: str, capability: Capability, caller: Caller) -> str:
         """Says that a model lacks a capability, and which ones that the caller may use have it."""
@@ -96,3 +101,16 @@ class Catalog:
         return [
             {"object": "model", "created": 0, "owned_by": "turnout", **entry} for entry in entries
         ]
+
+
+def _failovers(settings: GatewaySettings) -> dict[str, Failover]:
+    """Returns the settings by model: an upstream tells no token ids, and is asked only once.
+
+    How its tokens go on from a text nobody knows here, and what it was sent twice is paid twice.
+    """
+    cautious = {"resumes_streams": False, "asks_token_ids": False, "hedge_share": 0.0}
+    beyond = settings.failover.model_copy(update=cautious)
+    return {
+        name: settings.failover if model.upstream is None else beyond
+        for name, model in settings.models.items()
+    }

@@ -8,9 +8,10 @@ from dataclasses import replace
 from turnout.access.caller import ANYONE, Caller
 from turnout.config.settings import AUTO
 from turnout.gateway.catalog import Catalog
-from turnout.gateway.errors import ContextLengthExceeded, InvalidField, NotCapable
+from turnout.gateway.errors import ContextLengthExceeded, InvalidField, NotCapable, UnknownField
 from turnout.gateway.replicas import Replica
 from turnout.gateway.request import GenerationRequest
+from turnout.gateway.upstream.outbound import unknown_to
 from turnout_router.errors import NothingCapable, NothingFits, NothingReady
 from turnout_router.policy import Candidate, Decision, Need, RouterSettings, decide
 
@@ -44,12 +45,29 @@ class Dispatcher:
         if asked == AUTO and is_embedding:
             raise InvalidField("model", "name one model: vectors of two models do not compare")
         if asked == AUTO:
-            return await self._automatic(request, self.catalog.models_for(caller))
+            return await self._automatic(request, self._routable(request, caller))
+        if unknown := unknown_to(self.catalog.model(asked), request):
+            raise UnknownField(unknown[0])
         if request.endpoint not in self.catalog.model(asked).capabilities:
             raise NotCapable(self.catalog.without(asked, request.endpoint, caller))
         if is_embedding:  # the replica counts the tokens of all texts at once
             return Decision(asked, "requested", None, ())
         return await self._requested(request, asked)
+
+    def _routable(self, request: GenerationRequest, caller: Caller) -> list[str]:
+        """Returns the models that `auto` may pick: those with a tier that know the fields.
+
+        Raises `NotCapable` where there is none.
+        """
+        models = self.catalog.settings.models
+        found = [
+            name
+            for name in self.catalog.models_for(caller)
+            if models[name].tier is not None and not unknown_to(models[name], request)
+        ]
+        if not found:
+            raise NotCapable("no model that 'auto' picks may answer this request: name one")
+        return found
 
     async def _automatic(self, request: GenerationRequest, models: Sequence[str]) -> Decision:
         settings = self.catalog.settings

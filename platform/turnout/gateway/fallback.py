@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from turnout.gateway.order import Order
 from turnout.gateway.replicas import Replica
 from turnout.gateway.request import GenerationRequest
+from turnout.gateway.upstream.outbound import unknown_to
 
 
 def fallbacks(order: Order, replicas: Callable[[str], Sequence[Replica]]) -> list[str]:
@@ -13,17 +14,19 @@ def fallbacks(order: Order, replicas: Callable[[str], Sequence[Replica]]) -> lis
     Each is one that the caller may use, that can do what the request asks for, that is ready now
     and whose window holds the prompt.
     """
-    account, catalog, request = order.exchange.account, order.catalog, order.request
-    names = catalog.model(order.model).fallbacks
-    if not names:
-        return []
-    return [
-        name
-        for name in names
-        if (account is None or account.caller.may_use(name))
-        and request.capabilities <= frozenset(catalog.model(name).capabilities)
+    names = order.catalog.model(order.model).fallbacks
+    return [name for name in names if may_answer(order, name, replicas)] if names else []
+
+
+def may_answer(order: Order, name: str, replicas: Callable[[str], Sequence[Replica]]) -> bool:
+    """Tells whether another model may answer an order, and could now."""
+    account, model, request = order.exchange.account, order.catalog.model(name), order.request
+    return (
+        (account is None or account.caller.may_use(name))
+        and request.capabilities <= frozenset(model.capabilities)
+        and not unknown_to(model, request)
         and any(_holds(replica, request) for replica in replicas(name))
-    ]
+    )
 
 
 def _holds(replica: Replica, request: GenerationRequest) -> bool:

@@ -48,6 +48,9 @@ class GatewayMetrics:
         self.fallbacks = self._counter(
             "turnout_fallbacks", "Answers of a model that stood in.", ("model", "instead")
         )
+        self.overflows = self._counter(
+            "turnout_overflows", "Requests that another model took over.", ("model", "instead")
+        )
         self.overload_refusals = self._counter(
             "turnout_overload_refusals", "Requests refused under overload.", ("model", "reason")
         )

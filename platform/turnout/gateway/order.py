@@ -24,8 +24,8 @@ class Order:
 
     @property
     def failover(self) -> Failover:
-        """The settings of failover."""
-        return self.catalog.settings.failover
+        """The settings of failover that hold for the model."""
+        return self.catalog.failover(self.model)
 
     @property
     def limits(self) -> Limits:

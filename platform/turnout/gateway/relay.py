@@ -6,13 +6,15 @@ from turnout.gateway.balancer import Balancer
 from turnout.gateway.catalog import Catalog
 from turnout.gateway.errors import QueueFull, RequestError
 from turnout.gateway.exchange import Exchange
-from turnout.gateway.fallback import fallbacks
+from turnout.gateway.fallback import fallbacks, may_answer
 from turnout.gateway.fleet import Fleet
 from turnout.gateway.heartbeats import Heartbeats
 from turnout.gateway.meter import Meter
 from turnout.gateway.metrics import GatewayMetrics
 from turnout.gateway.order import Order, job_of
+from turnout.gateway.overflow import TakeOver, take_over
 from turnout.gateway.overload.admission import Admission
+from turnout.gateway.overload.urgency import priority_of
 from turnout.gateway.replicas import ReplicaTable
 from turnout.gateway.request import GenerationRequest
 from turnout.gateway.retry import RETRIED_STATUSES
@@ -53,22 +55,41 @@ class Relay:
         self._fleet.retries.request(self._fleet.now_s())
         order = Order(exchange, request, model, catalog, meter, job_of(exchange, request))
         left = fallbacks(order, self._fleet.table.replicas)
+        if (taken := self._overflow(order)) is not None:
+            left = [model, *(name for name in left if name != taken.model)]
+            order = self._for(order, taken.model, taken.because)
+            self._fleet.metrics.overflows(model, taken.model).inc()
         while True:
             try:
                 return await self._deliver(order, waits=not left)
             except RequestError as error:
                 if not left or exchange.has_begun or not _another_may(error):
                     raise
-            order = self._instead(order, left.pop(0))
+            instead = left.pop(0)
+            self._fleet.metrics.fallbacks(order.model, instead).inc()
+            order = self._for(order, instead, f"{order.model} cannot answer, {instead} stands in")
 
-    def _instead(self, order: Order, model: str) -> Order:
-        """Returns the order for a model that stands in, which is also whose price is paid."""
+    def _overflow(self, order: Order) -> TakeOver | None:
+        model = order.catalog.model(order.model)
+        if model.overflow is None:
+            return None
+        fleet, exchange = self._fleet, order.exchange
+        priority = priority_of(exchange.headers, exchange.priority)
+
+        def may(name: str) -> bool:
+            replicas = fleet.table.replicas
+            is_out = fleet.balancer.opens_in_s(replicas(name)) > 0
+            return not is_out and may_answer(order, name, replicas)
+
+        return take_over(order.model, model, priority, self.admission.saturation, may)
+
+    @staticmethod
+    def _for(order: Order, model: str, because: str) -> Order:
+        """Returns the order for another model, which is also whose price is paid."""
         exchange = order.exchange
-        exchange.decision = f"{order.model} cannot answer, {model} stands in"
-        exchange.model = model
+        exchange.model, exchange.decision = model, because
         if exchange.account is not None:
             exchange.account.price = order.catalog.model(model).price
-        self._fleet.metrics.fallbacks(order.model, model).inc()
         return Order(exchange, order.request, model, order.catalog, order.meter, order.job)
 
     async def _deliver(self, order: Order, *, waits: bool) -> None:

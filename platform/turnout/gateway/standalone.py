@@ -138,6 +138,7 @@ async def serve(
     async with AsyncExitStack() as stack:
         stack.push_async_callback(transport.close)
         app = gateway(deployment, transport, policy)
+        stack.push_async_callback(app.close)
         if state is not None:
             from turnout.batches.alone import batches  # noqa: PLC0415 - the database's libraries
 

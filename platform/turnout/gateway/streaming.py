@@ -2,6 +2,7 @@
 
 import logging
 
+from turnout.config.upstream_settings import UPSTREAM
 from turnout.gateway.api import PATHS
 from turnout.gateway.attempt import Attempt
 from turnout.gateway.fleet import Fleet
@@ -146,6 +147,9 @@ class StreamDelivery:
 
     async def _show(self, attempt: Attempt, events: list[bytes], *, is_done: bool) -> None:
         self._meter.got()
+        if attempt.replica.market == UPSTREAM and not self._progress.prompt_tokens:
+            # Until its usage comes: what it was sent is paid, though the client may leave.
+            self._progress.prompt_tokens = self._request.prompt_tokens_expected
         await self._begin_once(attempt)
         await self._send(events, is_done=is_done)
 

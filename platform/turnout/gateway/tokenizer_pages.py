@@ -14,7 +14,7 @@ from turnout.gateway.body import checked
 from turnout.gateway.dialects.messages import counted
 from turnout.gateway.dispatch import Dispatcher
 from turnout.gateway.engine_error import engine_error
-from turnout.gateway.errors import InvalidField, NoReadyReplica
+from turnout.gateway.errors import InvalidField, NoReadyReplica, NotCapable
 from turnout.gateway.exchange import Exchange
 from turnout.gateway.media import check_media
 from turnout.gateway.replicas import Replica, ReplicaTable
@@ -70,6 +70,8 @@ class TokenizerPages:
         self, path: str, body: Mapping[str, Any], prompt_field: str, dispatcher: Dispatcher
     ) -> bytes:
         """Returns the answer of the first replica that gives one."""
+        if dispatcher.catalog.model(body["model"]).upstream is not None:
+            raise NotCapable(f"'{body['model']}' is served elsewhere: nobody here knows its tokens")
         data = msgspec.json.encode(body)
         for replica in _in_any_order(self._table.replicas(body["model"])):
             try:

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from turnout.config.upstream_settings import UPSTREAM
 from turnout.gateway.dispatch import CountTokens
 from turnout.gateway.replicas import Replica
 from turnout.gateway.request import GenerationRequest
@@ -18,10 +19,12 @@ _CHAT_FIELDS = (
 def token_counter(transport: Transport) -> CountTokens:
     """Returns a function that counts a request's prompt tokens with a given replica's tokenizer.
 
-    It gives None where the replica cannot tell: it is gone, or it refuses the prompt.
+    It gives None where the replica cannot tell: it is gone, an upstream, or refuses the prompt.
     """
 
     async def count(replica: Replica, request: GenerationRequest) -> int | None:
+        if replica.market == UPSTREAM:
+            return None
         body = json.dumps(question(request, replica.model)).encode()
         try:
             async with transport.send(replica, PATH, body) as answer:

@@ -27,6 +27,26 @@ class ReplicaUnreachable(TurnoutError):
         return f"replica {self.replica_id} is unreachable ({self.problem})"
 
 
+class ReplicaBusy(TurnoutError):
+    """The replica takes no more requests for now, and is well: an upstream's 429, or our rate."""
+
+    def __init__(
+        self, replica_id: str, retry_after_s: float | None, *, is_own_rate: bool = False
+    ) -> None:
+        """`retry_after_s` is None where nobody said how long."""
+        super().__init__(replica_id, retry_after_s)
+        self.replica_id, self.retry_after_s = replica_id, retry_after_s
+        self.is_own_rate = is_own_rate
+
+    @property
+    def problem(self) -> str:
+        """What is wrong, in a word for the log."""
+        return "own rate" if self.is_own_rate else "busy"
+
+    def __str__(self) -> str:
+        return f"replica {self.replica_id} takes no more requests for now ({self.problem})"
+
+
 class AnswerBroken(TurnoutError):
     """The replica broke off in the middle of its answer."""
 

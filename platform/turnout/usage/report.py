@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from turnout.config.upstream_settings import UPSTREAM
 from turnout.usage.cost import Capacity, Pool, PoolCost, Tokens, pool_costs
 from turnout.usage.question import Question
 
-UPSTREAM = "upstream"
 Bucketed = tuple[int | None, Pool]
 
 

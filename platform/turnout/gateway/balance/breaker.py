@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Literal, Self
 
-Failure = Literal["dead", "error"]
-"""`dead`: no connection, or an answer broke off. `error`: a 5xx or no answer in time."""
+Failure = Literal["dead", "error", "busy"]
+"""`dead`: no connection, or an answer broke off. `error`: a 5xx or no answer in time. `busy`: it
+takes no more for now."""
 
 
 class Circuit(Enum):
@@ -51,14 +52,32 @@ class Breaker:
             return True
         return self.circuit is Circuit.OPEN and now_s >= self.opened_s + self.pause_s
 
+    def opens_in_s(self, now_s: float) -> float:
+        """Returns how long it is until a request may be sent as a probe; 0 where one may now.
+
+        Nobody knows how long one takes that is under way: 0, too.
+        """
+        if self.circuit is not Circuit.OPEN:
+            return 0.0
+        return max(0.0, self.opened_s + self.pause_s - now_s)
+
     def sent(self, now_s: float) -> Self:
         """Takes in that a request is sent; after the pause it is the probe."""
         if self.circuit is Circuit.OPEN and self.lets_through(now_s):
             return replace(self, circuit=Circuit.HALF_OPEN)
         return self
 
-    def failed(self, failure: Failure, now_s: float, settings: BreakerSettings) -> Self:
-        """Takes in a failure; those of requests sent before it opened change nothing."""
+    def failed(
+        self,
+        failure: Failure,
+        now_s: float,
+        settings: BreakerSettings,
+        told_s: float | None = None,
+    ) -> Self:
+        """Takes in a failure; those of requests sent before it opened change nothing.
+
+        `told_s` is the pause that the replica asked for.
+        """
         if self.circuit is Circuit.OPEN:
             return self
         errors = self.errors + 1
@@ -67,6 +86,8 @@ class Breaker:
             return replace(self, errors=errors)
         longer = min(self.pause_s * settings.growth, settings.longest_pause_s)
         pause_s = longer if is_probe else settings.first_pause_s
+        if told_s is not None:
+            pause_s = told_s
         return replace(self, circuit=Circuit.OPEN, errors=errors, opened_s=now_s, pause_s=pause_s)
 
     def answered(self, sent_s: float) -> "Breaker":

@@ -61,6 +61,12 @@ class Admission:
         finally:
             door.leave(ticket, order.meter.first_ns if is_stream else None)
 
+    def saturation(self, model: str) -> float:
+        """Returns how full a model is, as of now: 1 where every place is taken."""
+        door = self._doors.get(model) or self._open(model)
+        door.now_s()
+        return door.room.saturation
+
     def _open(self, model: str) -> Door:
         door = self._doors[model] = Door(
             lambda own: places_of(self._table.replicas(model), own, self.gateways())

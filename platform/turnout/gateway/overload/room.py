@@ -78,6 +78,16 @@ class Room:
         """Requests that wait."""
         return len(self._waiting)
 
+    @property
+    def saturation(self) -> float:
+        """Requests running and waiting as a share of the places; 1 at least where engines queue."""
+        places, pressed = self.places.count, 1.0 if self.places.is_pressed else 0.0
+        if places is None:
+            return pressed
+        if places == 0:
+            return math.inf
+        return max(pressed, (self.running + self.waiting) / places)
+
     def see(self, places: Places, now_s: float) -> None:
         """Takes in what there is to run on now."""
         self.places = places

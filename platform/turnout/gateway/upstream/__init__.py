@@ -1,0 +1,1 @@
+"""Models that other OpenAI-compatible servers answer: each looks like one replica from inside."""
