@@ -120,7 +120,7 @@ bench-dispatch: setup ## The gateway's choice of replicas beside the usual ones,
 bench-overload: setup ## What the gateway answers in time at three times what its replicas can
 	@$(BIN)/python -m turnout_load.bench.overload --out $(RESULTS)/overload.json
 
-bench-failover: setup ## Replicas killed amid their streams: echoes, and real ones where two float32 replicas run
+bench-failover: setup ## Replicas killed amid their streams: echoes, and real ones after make up CONFIG=deployments/two-replicas.yaml
 	@$(BIN)/python -m turnout_load.bench.failover --turnout $(BIN)/turnout --out $(RESULTS)/failover.json
 
 results: setup ## Generate the page of all results

@@ -18,6 +18,8 @@ import openai
 import psutil
 import pytest
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
+from tests.e2e.engine_metrics import running_at
 
 from turnout.cluster.engines import engine_addresses
 from turnout.cluster.processes import processes_of
@@ -96,6 +98,23 @@ class System:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
+    def serve_deploy(self) -> None:
+        """Deploys the file as it is now, as a platform engineer does it."""
+        exports = self.command("turnout", "env").splitlines()
+        variables = dict(line.removeprefix("export ").split("=", 1) for line in exports)
+        self.environment.update(variables)
+        self.command("serve", "deploy", str(self.config), timeout_s=120)
+
+    def metric(self, name: str, **labels: str) -> float:
+        """Returns a metric's value summed over the gateways."""
+        page = self.http.get(f"{self.url}/metrics", timeout=10).text
+        return sum(
+            sample.value
+            for family in text_string_to_metric_families(page)
+            for sample in family.samples
+            if sample.name == name and labels.items() <= sample.labels.items()
+        )
+
     def engine_pids(self) -> dict[str, set[int]]:
         """Returns the process ids of every engine, by Serve's name of its replica."""
         found: dict[str, set[int]] = {}
@@ -108,19 +127,19 @@ class System:
                     found.setdefault((titles or ["ending"])[0], set()).add(process.pid)
         return found
 
+    def replica_urls(self) -> dict[str, list[str]]:
+        """Returns where the replicas of every model answer now."""
+        return engine_addresses(processes_of(self.run.id), self.run_dir.replica_key_path)
+
     def replica_url(self, model: str) -> str:
-        """Returns the address of a model's own HTTP port, looked for once: no test restarts it."""
+        """Returns the address of a model's own HTTP port, looked for once: few tests restart it."""
         if model not in self.engines:
-            key_file = self.run_dir.replica_key_path
-            self.engines.update(engine_addresses(processes_of(self.run.id), key_file))
+            self.engines.update(self.replica_urls())
         return self.engines[model][0]
 
     def running_requests(self, model: str) -> float:
         """Returns how many requests a model's engine is running, as it says itself."""
-        page = httpx.get(f"{self.replica_url(model)}/metrics", timeout=5).text
-        lines = [li for li in page.splitlines() if li.startswith("vllm:num_requests_running{")]
-        assert lines, "the engine's metrics page has no vllm:num_requests_running"
-        return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
+        return running_at(self.replica_url(model))
 
 
 def _title(process: psutil.Process) -> str:

@@ -7,40 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 from prometheus_client.parser import text_string_to_metric_families
+from tests.e2e.waiting import within
 
 from turnout.cluster.processes import listening, processes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.e2e.conftest import System
 
 LONG = [{"role": "user", "content": "Tell me a very long story about the sea."}]
-# Without SmolLM2's two tokens that end an answer: it is as long as max_tokens.
-ENDLESS = {"messages": LONG, "logit_bias": {"0": -100, "2": -100}}
+END_TOKENS = {"small": (0, 2), "large": (151643, 151645)}
+"""What ends an answer of SmolLM2 and of Qwen2.5."""
 GONE_S = 15
 """Far less than the minutes of 2,000 tokens; how fast it is, `make bench-abort` measures."""
 KNOWN_OPEN = {8404, 9101}  # HAProxy's pages: Ray's fixed template binds every interface
 
 
-def within(seconds: float, holds: Callable[[], bool]) -> bool:
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        if holds():
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def metric(system: System, name: str, **labels: str) -> float:
-    """Returns a metric's value summed over the gateways."""
-    page = system.http.get(f"{system.url}/metrics", timeout=10).text
-    return sum(
-        sample.value
-        for family in text_string_to_metric_families(page)
-        for sample in family.samples
-        if sample.name == name and labels.items() <= sample.labels.items()
-    )
+def endless(model: str) -> dict[str, Any]:
+    """Returns a request whose answer is as long as max_tokens, whatever is sampled."""
+    bias = {str(token): -100 for token in END_TOKENS[model]}
+    return {"model": model, "messages": LONG, "logit_bias": bias}
 
 
 def test_up_tells_its_steps_and_how_to_ask(system: System) -> None:
@@ -50,7 +35,7 @@ def test_up_tells_its_steps_and_how_to_ask(system: System) -> None:
 
 def test_a_client_that_leaves_a_stream_stops_the_engine(system: System) -> None:
     assert system.running_requests("large") == 0
-    body = {**ENDLESS, "model": "large", "max_tokens": 2000, "stream": True}
+    body = {**endless("large"), "max_tokens": 2000, "stream": True}
     with system.http.stream(
         "POST", f"{system.url}/v1/chat/completions", json=body, timeout=60
     ) as answer:
@@ -58,13 +43,13 @@ def test_a_client_that_leaves_a_stream_stops_the_engine(system: System) -> None:
         next(lines)
         assert within(2.0, lambda: system.running_requests("large") == 1)
     assert within(GONE_S, lambda: system.running_requests("large") == 0)
-    assert within(GONE_S, lambda: metric(system, "turnout_requests_in_flight") == 0)
+    assert within(GONE_S, lambda: system.metric("turnout_requests_in_flight") == 0)
 
 
 def test_a_client_that_gives_up_waiting_stops_the_engine(system: System) -> None:
     """httpx sends a body apart from its headers: HAProxy must see that client leave, too."""
     assert system.running_requests("large") == 0
-    body = {**ENDLESS, "model": "large", "max_tokens": 2000}
+    body = {**endless("large"), "max_tokens": 2000}
     try:
         system.http.post(f"{system.url}/v1/chat/completions", json=body, timeout=5)
     except httpx.ReadTimeout:
@@ -76,8 +61,8 @@ def test_a_client_that_gives_up_waiting_stops_the_engine(system: System) -> None
 
 def test_metrics_count_requests_and_tokens_as_usage_does(system: System, client: Any) -> None:
     def counted() -> tuple[float, float]:
-        requests = metric(system, "turnout_requests_total", model="small", status="200")
-        return requests, metric(system, "turnout_tokens_total", model="small", kind="completion")
+        requests = system.metric("turnout_requests_total", model="small", status="200")
+        return requests, system.metric("turnout_tokens_total", model="small", kind="completion")
 
     requests, tokens = counted()
     answer = client.chat.completions.create(model="small", messages=LONG, max_tokens=5)
@@ -108,7 +93,7 @@ def test_a_second_gateway_replica_is_on_the_same_metrics_page(system: System) ->
     system.write(settings)
     engines = system.engine_pids()
     assert len(engines) == 2
-    _serve_deploy(system)  # `turnout up` refuses several gateways on SQLite, which only counts here
+    system.serve_deploy()  # `turnout up` refuses several gateways on SQLite, which only counts here
 
     def gateways() -> set[str]:
         page = system.http.get(f"{system.url}/metrics", timeout=10).text
@@ -116,12 +101,12 @@ def test_a_second_gateway_replica_is_on_the_same_metrics_page(system: System) ->
         return {sample.labels.get("gateway", "") for f in families for sample in f.samples}
 
     assert within(60, lambda: len(gateways()) == 2)
-    before = metric(system, "turnout_requests_total", endpoint="completions", status="200")
+    before = system.metric("turnout_requests_total", endpoint="completions", status="200")
     for _ in range(8):  # whichever replica answers, and whichever replica is asked for the page
         body = {"model": "small", "prompt": "a", "max_tokens": 1}
         system.http.post(f"{system.url}/v1/completions", json=body, timeout=60).raise_for_status()
     for _ in range(4):
-        after = metric(system, "turnout_requests_total", endpoint="completions", status="200")
+        after = system.metric("turnout_requests_total", endpoint="completions", status="200")
         assert after == before + 8
     assert system.engine_pids() == engines
 
@@ -146,7 +131,7 @@ def test_changes_that_are_not_the_engines_own_restart_no_engine(system: System) 
     args["engine_args"] = {**args["engine_args"], "kv_cache_memory_bytes": 128 * 2**20}
     settings["applications"].append({**large, "name": "split", "args": args})
     system.write(settings)
-    _serve_deploy(system)
+    system.serve_deploy()
     # Known from now on, but its engine needs a while: told at once, with a time to come back.
     refused = {"model": "split", "prompt": "a", "max_tokens": 1}
     answers_so_far: list[httpx.Response] = []
@@ -168,7 +153,7 @@ def test_changes_that_are_not_the_engines_own_restart_no_engine(system: System) 
     settings["applications"].pop()
     del models["split"]
     system.write(settings)
-    _serve_deploy(system)
+    system.serve_deploy()
     assert within(60, lambda: system.engine_pids() == before)
 
 
@@ -181,12 +166,12 @@ def test_the_handle_path_answers_streams_and_aborts_as_the_direct_one(
     gateway = settings["applications"][0]["deployments"][0]["user_config"]
     gateway["transport"] = "handle"
     system.write(settings)
-    _serve_deploy(system)
+    system.serve_deploy()
     time.sleep(5)  # both gateway replicas take new settings within Serve's next rounds
     chunks = list(client.chat.completions.create(**ask, stream=True))
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == direct
     assert client.chat.completions.create(**ask).choices[0].message.content == direct
-    body = {**ENDLESS, "model": "small", "max_tokens": 1000, "stream": True}
+    body = {**endless("small"), "max_tokens": 1000, "stream": True}
     with system.http.stream(
         "POST", f"{system.url}/v1/chat/completions", json=body, timeout=60
     ) as answer:
@@ -196,7 +181,7 @@ def test_the_handle_path_answers_streams_and_aborts_as_the_direct_one(
     assert within(2.0, lambda: system.running_requests("small") == 0)
     gateway["transport"] = "direct"
     system.write(settings)
-    _serve_deploy(system)
+    system.serve_deploy()
 
 
 def _window(system: System, model: str) -> int | None:
@@ -205,13 +190,6 @@ def _window(system: System, model: str) -> int | None:
     windows = {entry["id"]: entry["context_window"] for entry in listed}
     window: int | None = windows.get(model)
     return window
-
-
-def _serve_deploy(system: System) -> None:
-    exports = system.command("turnout", "env").splitlines()
-    variables = dict(line.removeprefix("export ").split("=", 1) for line in exports)
-    system.environment.update(variables)
-    system.command("serve", "deploy", str(system.config), timeout_s=120)
 
 
 def _greedy(system: System, model: str) -> Any:

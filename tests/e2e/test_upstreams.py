@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.e2e.test_operation import _serve_deploy, metric, within
 from tests.e2e.upstream_server import UpstreamServer
+from tests.e2e.waiting import within
 
 from turnout.models.fetch import cached_model
 
@@ -63,13 +63,13 @@ def server(
         }
         models["alone"] = {"upstream": models["far"]["upstream"]}
         system.write(settings)
-        _serve_deploy(system)
+        system.serve_deploy()
         assert within(60, lambda: ask(system, "far", max_tokens=1).status_code == 200)
         yield started, folder / "key"
     finally:
         started.kill()
         system.write(before)
-        _serve_deploy(system)
+        system.serve_deploy()
         assert within(60, lambda: ask(system, "far", max_tokens=1).status_code == 404)
 
 
@@ -89,7 +89,7 @@ def test_an_upstream_says_what_the_engine_here_says(
     text = "".join(c.choices[0].delta.content or "" for c in chunks if c.choices)
     assert text == here
     assert chunks[-1].usage.completion_tokens == there.json()["usage"]["completion_tokens"]
-    assert metric(system, "turnout_replicas_ready", model="far", market="upstream") == 1
+    assert system.metric("turnout_replicas_ready", model="far", market="upstream") == 1
 
 
 def test_its_usage_is_billed_at_its_price(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import IO, cast
-from urllib.error import URLError
 from urllib.request import urlopen
 
 import psutil
@@ -85,46 +86,72 @@ def gateway(file: Path) -> Iterator[str]:
 
 
 class Pool:
-    """A deployment's replicas of one model, as `turnout status --json` tells them."""
+    """A deployment's replicas of one model, as `turnout status --json` tells them at first.
+
+    Later looks are cheap: where engines keep every core busy, a command takes half a minute.
+    """
 
     def __init__(self, turnout: str, model: str) -> None:
-        self._turnout, self._model = turnout, model
-        self.url = str(self._status()["url"]).removesuffix("/v1") + "/v1"
+        told = subprocess.run([turnout, "status", "--json"], capture_output=True, check=True)
+        status = json.loads(told.stdout)
+        self._root, self._model = str(status["url"]).removesuffix("/v1"), model
+        self.url = f"{self._root}/v1"
+        self.addresses: list[str] = status["engines"].get(model, [])
+        """Where the model's replicas answer at first."""
 
-    def _status(self) -> dict[str, object]:
-        told = subprocess.run([self._turnout, "status", "--json"], capture_output=True, check=True)
-        return dict(json.loads(told.stdout))
-
-    def addresses(self) -> list[str]:
-        """Returns where the model's replicas answer now."""
-        engines = cast(dict[str, list[str]], self._status()["engines"])
-        return engines.get(self._model, [])
+    def ready(self) -> float:
+        """Returns how many replicas the gateway has."""
+        with urlopen(f"{self._root}/metrics", timeout=30) as page:
+            lines = page.read().decode().splitlines()
+        ours = f'model="{self._model}"'
+        ready = [each for each in lines if each.startswith("turnout_replicas_ready{")]
+        return sum(float(each.rsplit(" ", 1)[1]) for each in ready if ours in each)
 
     async def is_whole(self, replicas: int) -> None:
-        """Waits until so many replicas answer; raises TimeoutError after five minutes."""
+        """Waits until so many replicas are ready; raises TimeoutError after five minutes."""
         async with asyncio.timeout(WHOLE_WITHIN_S):
-            while len(await asyncio.to_thread(self.addresses)) < replicas:
+            while await asyncio.to_thread(self.ready) < replicas:
                 await asyncio.sleep(POLL_S)
 
-    def kill_busiest(self) -> None:
-        """Kills the replica with the most streams, with its engine, as a lost machine does."""
-        busiest = max(self.addresses(), key=_running)
-        port = int(busiest.rsplit(":", 1)[1])
-        pid = next(
-            each.pid
-            for each in psutil.net_connections("tcp")
-            if each.status == psutil.CONN_LISTEN and tuple(each.laddr)[1:] == (port,) and each.pid
-        )
-        replica = psutil.Process(pid)
+    def kill_one(self, chance: random.Random) -> None:
+        """Kills a replica with its engine, as a lost machine does."""
+        found = [each for each in self._raylet.children() if _title(each) == self._title]
+        replica = chance.choice(sorted(found, key=lambda each: each.pid))
         for process in (*replica.children(recursive=True), replica):
             process.kill()
 
+    def is_known(self) -> bool:
+        """Finds the processes that `kill_one` needs; tells whether there are any."""
+        return self._raylet.is_running() and bool(self._title)
 
-def _running(address: str) -> float:
+    @cached_property
+    def _first(self) -> psutil.Process:
+        port = int(self.addresses[0].rsplit(":", 1)[1])
+        return psutil.Process(
+            next(
+                each.pid
+                for each in psutil.net_connections("tcp")
+                if each.status == psutil.CONN_LISTEN
+                and tuple(each.laddr)[1:] == (port,)
+                and each.pid
+            )
+        )
+
+    @cached_property
+    def _raylet(self) -> psutil.Process:
+        """The process that starts this deployment's replicas, and no other's."""
+        parent = self._first.parent()
+        assert parent is not None
+        return parent
+
+    @cached_property
+    def _title(self) -> str:
+        return _title(self._first)
+
+
+def _title(process: psutil.Process) -> str:
+    """Returns what Ray calls a replica's process, without the method that it runs just now."""
     try:
-        with urlopen(f"{address}/metrics", timeout=5) as page:
-            lines = page.read().decode().splitlines()
-    except (URLError, OSError):
-        return 0.0
-    counts = [each for each in lines if each.startswith("vllm:num_requests_running{")]
-    return sum(float(each.rsplit(" ", 1)[1]) for each in counts)
+        return process.name().split(".")[0]
+    except psutil.Error:
+        return ""

@@ -35,8 +35,9 @@ def up_command(
     run_dir = RunDir()
     with progress.step("up"):
         run = up(config, run_dir, progress, timeout_s)
-    key = first_key(run_dir) if load(config).settings.keys == "required" else None
-    console.print(ready_text(run, run_dir, key), markup=False, soft_wrap=True)
+    settings = load(config).settings
+    key = first_key(run_dir) if settings.keys == "required" else None
+    console.print(ready_text(run, run_dir, settings, key), markup=False, soft_wrap=True)
 
 
 def down_command() -> None:

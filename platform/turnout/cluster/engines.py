@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import URLError
@@ -12,18 +13,23 @@ import psutil
 from turnout.cluster.local_http import open_local
 from turnout.cluster.processes import listening
 
+MOST_ASKED_AT_ONCE = 16
+
 
 def engine_addresses(processes: Iterable[psutil.Process], key_file: Path) -> dict[str, list[str]]:
-    """Returns each model's replica addresses on this machine, asking each open port.
+    """Returns each model's replica addresses on this machine, asking each open port, all at once.
 
     `key_file` holds the key of the replicas' ports; without it none is found.
     """
     key = key_file.read_text().strip() if key_file.exists() else ""
     replicas = [process for process in processes if process.name().startswith("ray::ServeRepli")]
+    addresses = [f"http://{host}:{port}" for host, port, _pid in listening(replicas)]
     found: dict[str, list[str]] = {}
-    for host, port, _pid in listening(replicas):
-        if model := _model_at(address := f"http://{host}:{port}", key):
-            found.setdefault(model, []).append(address)
+    with ThreadPoolExecutor(MOST_ASKED_AT_ONCE) as pool:
+        models = pool.map(lambda address: _model_at(address, key), addresses)
+        for address, model in zip(addresses, models, strict=True):
+            if model:
+                found.setdefault(model, []).append(address)
     return found
 
 

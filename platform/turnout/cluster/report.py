@@ -2,30 +2,36 @@
 
 from turnout.cluster.run_dir import Run, RunDir
 from turnout.cluster.serve_api import ApplicationStatus
+from turnout.config.settings import AUTO, GatewaySettings
 
 _KEY_MADE = """Your key, shown this once:
 
   export TURNOUT_KEY={key}
 """
 _KEY_KNOWN = "Keys were made before; `turnout keys create --team NAME --quiet` prints another.\n"
+_NO_KEYS = "Keys are off: whoever reaches it may ask, with any key.\n"
 _QUESTION = "What is the capital of France?"
 
 
-def ready_text(run: Run, run_dir: RunDir, new_key: str | None = None) -> str:
+def ready_text(
+    run: Run, run_dir: RunDir, settings: GatewaySettings, new_key: str | None = None
+) -> str:
     """Returns where everything is and how to make the first call."""
+    about_key = _KEY_MADE.format(key=new_key) if new_key else _KEY_KNOWN
+    model = AUTO if settings.router else next(iter(settings.models))
     return f"""
-{_KEY_MADE.format(key=new_key) if new_key else _KEY_KNOWN}
+{about_key if settings.keys == "required" else _NO_KEYS}
 Ready: {run.url}/v1
 
   curl -s {run.url}/v1/chat/completions -H 'content-type: application/json' \\
     -H "authorization: Bearer $TURNOUT_KEY" \\
-    -d '{{"model": "auto", "messages": [{{"role": "user", "content": "{_QUESTION}"}}]}}'
+    -d '{{"model": "{model}", "messages": [{{"role": "user", "content": "{_QUESTION}"}}]}}'
 
   import os
   from openai import OpenAI
   client = OpenAI(base_url="{run.url}/v1", api_key=os.environ["TURNOUT_KEY"])
   answer = client.chat.completions.create(
-      model="auto", messages=[{{"role": "user", "content": "{_QUESTION}"}}]
+      model="{model}", messages=[{{"role": "user", "content": "{_QUESTION}"}}]
   )
   print(answer.model, answer.choices[0].message.content)
 

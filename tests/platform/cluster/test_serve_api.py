@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+from tests.platform.gateway.system import settings
+
 from turnout.cluster.report import addresses, ready_text, status_text
 from turnout.cluster.run_dir import Run, RunDir
 from turnout.cluster.serve_api import parse_applications
@@ -62,9 +64,17 @@ def test_status_shows_pools_and_the_last_line_of_a_failure() -> None:
 
 
 def test_the_ready_text_has_a_url_that_can_be_opened() -> None:
-    text = ready_text(RUN, RunDir(Path("/tmp/x")))
+    text = ready_text(RUN, RunDir(Path("/tmp/x")), settings())
     assert "http://127.0.0.1:8000/v1" in text
     assert "0.0.0.0" not in text
+    assert '"model": "auto"' in text
+
+
+def test_the_ready_text_asks_for_what_is_on_offer() -> None:
+    text = ready_text(RUN, RunDir(Path("/tmp/x")), settings(router=None, keys="off"))
+    assert '"model": "small"' in text
+    assert "auto" not in text
+    assert "Keys are off" in text
 
 
 def test_addresses_are_what_another_program_needs() -> None:
