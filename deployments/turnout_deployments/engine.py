@@ -39,6 +39,7 @@ class EngineReplica(PoolReplica):
         await server.start()
         app = await server.__serve_build_asgi_app__()
         await self._warm_up(app)
+        self._stats.read()  # how slow first-use work was is nobody's to learn from
         await self._open(app, self._args, market, _max_running(server))
 
     async def _warm_up(self, app: Any) -> None:

@@ -171,7 +171,7 @@ def test_the_handle_path_answers_streams_and_aborts_as_the_direct_one(
     chunks = list(client.chat.completions.create(**ask, stream=True))
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == direct
     assert client.chat.completions.create(**ask).choices[0].message.content == direct
-    body = {**endless("small"), "max_tokens": 1000, "stream": True}
+    body = {**endless("small"), "max_tokens": 400, "stream": True}
     with system.http.stream(
         "POST", f"{system.url}/v1/chat/completions", json=body, timeout=60
     ) as answer:

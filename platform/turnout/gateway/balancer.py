@@ -49,6 +49,8 @@ class Balancer:
         self._policy, self._clock = policy, clock
         self._weights, self._breaker = weights or Weights(), breaker or BreakerSettings()
         self._states: dict[str, ReplicaState] = {}
+        self._untried: dict[str, ReplicaState] = {}
+        """Those that have answered nothing yet: taken to be as fast as their kin are now."""
         self._sent: dict[str, dict[int, _Sent]] = {}
         self._prefixes = PrefixIndex()
         self._sessions: OrderedDict[tuple[str, str], str] = OrderedDict()
@@ -129,7 +131,7 @@ class Balancer:
         if ttft_s is not None:
             sent.first_s = self._clock()
             state.speed.ttft.learn(sent.work_tokens, ttft_s)
-            state.note_speed()
+            self._learned(state)
 
     def end(self, replica: Replica, job: Job, output_tokens: int = 0) -> None:
         """Counts a request answered or broken off; `output_tokens` is 0 where nobody counted."""
@@ -145,7 +147,7 @@ class Balancer:
         elif sent.first_s is not None and output_tokens > 1:
             took_s = self._clock() - sent.first_s
             state.speed.itl.learn(state.load, took_s / (output_tokens - 1))
-            state.note_speed()
+            self._learned(state)
         state.requests -= 1
 
     def failed(
@@ -189,11 +191,23 @@ class Balancer:
         state = self._states.get(replica.id)
         if state is None:
             state = ReplicaState(replica, self._speed_of_its_kind(replica))
-            self._states[replica.id] = state
+            self._states[replica.id] = self._untried[replica.id] = state
         elif replica is not state.replica:
             state.told(replica)
         state.seen_s = now_s
         return state
+
+    def _learned(self, state: ReplicaState) -> None:
+        """Takes in that a replica's speed was seen, also for those that nobody has tried.
+
+        Else one that was thought slow at first would never get a request to show what it can.
+        """
+        state.note_speed()
+        self._untried.pop(state.replica.id, None)
+        for other in self._untried.values():
+            if other.replica.model == state.replica.model:
+                other.speed = state.speed.like()
+                other.note_speed()
 
     def _speed_of_its_kind(self, replica: Replica) -> Speed:
         """Returns the speed of the model's replica that was heard of last, else a guess."""
@@ -214,6 +228,7 @@ class Balancer:
         }
         for name in gone:
             del self._states[name]
+            self._untried.pop(name, None)
 
     def _home(self, job: Job) -> str:
         return self._sessions.get((job.salt, job.session), "") if job.session else ""

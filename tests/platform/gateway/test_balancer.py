@@ -57,6 +57,20 @@ def answer(
     balancer.end(on, job, tokens)
 
 
+def test_a_replica_that_nobody_has_tried_is_taken_to_be_as_fast_as_the_others_are_now(
+    balancer: Balancer, clock: Clock
+) -> None:
+    slow_at_first = replica("r2", load=EngineLoad(0, 0, ttft_s=1.5, itl_s=0.4))
+    assert choose(balancer, R1, slow_at_first) == "r1"
+    for _ in range(5):
+        answer(balancer, clock, R1, ttft_s=0.05, itl_s=0.01)
+    balancer.begin(R1, Job())
+    assert choose(balancer, R1, slow_at_first) == "r2"
+    answer(balancer, clock, slow_at_first, ttft_s=2.0, itl_s=0.5)  # so it is slow
+    answer(balancer, clock, R1, ttft_s=0.05, itl_s=0.01)
+    assert choose(balancer, R1, slow_at_first) == "r1"
+
+
 def test_requests_spread_over_equal_replicas(balancer: Balancer) -> None:
     sent: Counter[str] = Counter()
     for _ in range(30):
@@ -156,7 +170,7 @@ def test_a_prompt_goes_where_its_beginning_was_sent(balancer: Balancer) -> None:
     first = balancer.choose(job, (R1, R2, R3), POOLS)
     assert first is not None
     balancer.begin(first, job)
-    balancer.answered(first, 0.1, job)
+    balancer.answered(first, 0.5, job)
     assert choose(balancer, R1, R2, R3, job=Job(system + "second")) == first.id
     other_team = balancer.choice(Job(system + "second", salt="other"), (R1, R2, R3), POOLS)
     assert other_team is not None
