@@ -24,9 +24,8 @@ class EngineReplica(PoolReplica):
         self, args: dict[str, Any], market: str
     ) -> None:
         """Fetches the weights, starts the engine and opens the port; returns when it can answer."""
-        from ray.serve.llm import LLMServer  # noqa: PLC0415 - imports vLLM: seconds
-
         from turnout.models.fetch import ensure_model  # noqa: PLC0415
+        from turnout_deployments.llm_server import server_for  # noqa: PLC0415 - imports vLLM
         from turnout_deployments.model import llm_config  # noqa: PLC0415 - cycle
 
         # A host that may be asked for media may not send the engine on to another one.
@@ -34,7 +33,7 @@ class EngineReplica(PoolReplica):
         self._stats = EngineStats()
         self._args = ModelArgs.model_validate(args)
         source = await asyncio.to_thread(ensure_model, self._args.sources)
-        server: Any = _without_usage_report(LLMServer).sync_init(llm_config(self._args, source))
+        server = server_for(self._args, llm_config(self._args, source))
         self._server = server
         await server.start()
         app = await server.__serve_build_asgi_app__()
@@ -66,17 +65,3 @@ def _max_running(server: Any) -> int:
     Read from vLLM's own configuration, whose default depends on the machine; Ray keeps it private.
     """
     return int(server.engine._engine_client.vllm_config.scheduler_config.max_num_seqs)
-
-
-def _without_usage_report(server_class: Any) -> Any:
-    """Returns Ray's server class without its usage report.
-
-    The report goes to an actor made for it, and every engine waits until that has started: some
-    8 s and 250 MB on a small machine, also when usage statistics are off.
-    """
-
-    class Server(server_class):  # type: ignore[misc]
-        async def _start_engine(self) -> None:
-            await self.engine.start()
-
-    return Server

@@ -77,6 +77,7 @@ def test_ray_still_has_the_hooks_that_engines_use() -> None:
     assert "self.engine: Optional[LLMEngine] = None" in server
     engine = (ray_llm / "serve/engines/vllm/vllm_engine.py").read_text()
     assert "self._engine_client = self._start_async_llm_engine(" in engine
+    assert "executor_class = Executor.get_class(vllm_engine_config)" in engine
     callback = (ray_llm / "common/callbacks/base.py").read_text()
     assert "async def on_before_node_init(self)" in callback
     assert "run_init_node: bool" in callback

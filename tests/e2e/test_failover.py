@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 from typing import TYPE_CHECKING, Any
 
 import psutil
@@ -16,8 +17,8 @@ from turnout.cluster.processes import listening, processes_of
 if TYPE_CHECKING:
     from tests.e2e.conftest import System
 
-STREAMS, TOKENS = 6, 100
-PROMPTS = [f"Tell the long story of a {who}." for who in ("goat", "ship", "train")]
+STREAMS, TOKENS = 6, 300
+PROMPTS = [f"Tell the long story of a {who}." for who in ("goat", "ship")]
 NO_END = {"0": -100, "2": -100}
 """Without SmolLM2's two tokens that end an answer."""
 
@@ -48,8 +49,8 @@ def second(system: System) -> Iterator[str]:
         system.engines.clear()  # Serve may have kept either
 
 
-def streamed(client: Any, prompt: str) -> tuple[str, int]:
-    """Returns an answer's text and its tokens by the server's count."""
+def streamed(client: Any, prompt: str, begun: Barrier | None = None) -> tuple[str, int]:
+    """Returns an answer's text and its tokens by the server's count; waits at `begun` once."""
     chunks = client.completions.create(
         model="small",
         prompt=prompt,
@@ -63,6 +64,9 @@ def streamed(client: Any, prompt: str) -> tuple[str, int]:
     for chunk in chunks:
         text += "".join(choice.text for choice in chunk.choices)
         tokens = chunk.usage.completion_tokens if chunk.usage else tokens
+        if begun and text:
+            begun.wait(timeout=60)
+            begun = None
     return text, tokens
 
 
@@ -81,10 +85,12 @@ def test_clients_of_a_killed_replica_notice_nothing(
     unbroken = {prompt: streamed(client, prompt) for prompt in PROMPTS}
     assert [tokens for _, tokens in unbroken.values()] == [TOKENS] * len(PROMPTS)
     before = system.metric("turnout_stream_resumes_total", model="small")
+    begun = Barrier(STREAMS + 1)
     with ThreadPoolExecutor(STREAMS) as pool:
         asked = [PROMPTS[n % len(PROMPTS)] for n in range(STREAMS)]
-        answers = [pool.submit(streamed, client, prompt) for prompt in asked]
-        assert within(20, lambda: running_at(second) > 0)
+        answers = [pool.submit(streamed, client, prompt, begun) for prompt in asked]
+        begun.wait(timeout=60)  # every client has text by now
+        assert running_at(second) > 0
         kill_replica(system, second)
         assert [answer.result() for answer in answers] == [unbroken[prompt] for prompt in asked]
     assert system.metric("turnout_stream_resumes_total", model="small") > before

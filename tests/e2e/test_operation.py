@@ -87,6 +87,11 @@ def test_nothing_of_ours_listens_beyond_this_machine(system: System) -> None:
     assert others == []
 
 
+def test_an_engine_on_one_cpu_worker_is_one_process(system: System) -> None:
+    """Two would wait for one another in busy loops, on the cores that should compute."""
+    assert [len(pids) for pids in system.engine_pids().values()] == [1, 1]
+
+
 def test_a_second_gateway_replica_is_on_the_same_metrics_page(system: System) -> None:
     settings = system.settings()
     settings["applications"][0]["deployments"][0]["num_replicas"] = 2

@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 MOST_SESSIONS = 65_536
 FORGOTTEN_AFTER_S = 60.0
 """A replica that is out of the table for so long is another one if it comes back."""
+SPEED_HOLDS_S = 30.0
+"""What a replica that gets no requests was seen to do counts for so long."""
+SWEEP_EVERY_S = 10.0
 
 
 @dataclass(slots=True)
@@ -50,7 +53,7 @@ class Balancer:
         self._weights, self._breaker = weights or Weights(), breaker or BreakerSettings()
         self._states: dict[str, ReplicaState] = {}
         self._untried: dict[str, ReplicaState] = {}
-        """Those that have answered nothing yet: taken to be as fast as their kin are now."""
+        """Those that have answered nothing (lately): taken to be as fast as their kin are now."""
         self._sent: dict[str, dict[int, _Sent]] = {}
         self._prefixes = PrefixIndex()
         self._sessions: OrderedDict[tuple[str, str], str] = OrderedDict()
@@ -97,7 +100,7 @@ class Balancer:
                 continue
             left.append(state)
         states = free or closed or left
-        if now_s - self._swept_s > FORGOTTEN_AFTER_S:
+        if now_s - self._swept_s > SWEEP_EVERY_S:
             self._sweep(now_s)
         if len(states) < 2:
             self._known = None
@@ -200,9 +203,11 @@ class Balancer:
     def _learned(self, state: ReplicaState) -> None:
         """Takes in that a replica's speed was seen, also for those that nobody has tried.
 
-        Else one that was thought slow at first would never get a request to show what it can.
+        Else one that was thought slow, or was so for a while, would never get a request to show
+        what it can.
         """
         state.note_speed()
+        state.learned_s = self._clock()
         self._untried.pop(state.replica.id, None)
         for other in self._untried.values():
             if other.replica.model == state.replica.model:
@@ -219,8 +224,11 @@ class Balancer:
         return max(kin, key=lambda each: each.seen_s).speed.like() if kin else Speed()
 
     def _sweep(self, now_s: float) -> None:
-        """Forgets replicas that have left the table."""
+        """Forgets replicas that have left the table, and how fast the idle ones once were."""
         self._swept_s = now_s
+        for name, state in self._states.items():
+            if not state.requests and now_s - state.learned_s > SPEED_HOLDS_S:
+                self._untried[name] = state
         gone = {
             name
             for name, state in self._states.items()

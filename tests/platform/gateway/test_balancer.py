@@ -71,6 +71,20 @@ def test_a_replica_that_nobody_has_tried_is_taken_to_be_as_fast_as_the_others_ar
     assert choose(balancer, R1, slow_at_first) == "r1"
 
 
+def test_a_replica_that_was_slow_a_while_ago_is_tried_again(
+    balancer: Balancer, clock: Clock
+) -> None:
+    balancer.begin(R1, Job())  # runs on: with equal speeds the idle one is better
+    answer(balancer, clock, R2, ttft_s=9.0, itl_s=0.5)
+    for _ in range(20):
+        answer(balancer, clock, R1, ttft_s=0.05, itl_s=0.01)
+    assert choose(balancer, R1, R2) == "r1"
+    clock.now_s += 45.0
+    choose(balancer, R1, R2)
+    answer(balancer, clock, R1, ttft_s=0.05, itl_s=0.01)
+    assert choose(balancer, R1, R2) == "r2"
+
+
 def test_requests_spread_over_equal_replicas(balancer: Balancer) -> None:
     sent: Counter[str] = Counter()
     for _ in range(30):

@@ -62,6 +62,8 @@ class ReplicaState:
     itl: tuple[float, float] = (0.0, 0.0)
     seen_s: float = 0.0
     """When it was last in the table."""
+    learned_s: float = 0.0
+    """When this gateway last saw its speed."""
     _load: EngineLoad | None = None
 
     def __post_init__(self) -> None:
