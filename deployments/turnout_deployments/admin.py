@@ -14,6 +14,7 @@ from turnout.admin.key import ADMIN_KEY_FILE, make_key_file, read_keys
 from turnout.config.settings import AdminSettings
 from turnout.store.engine import open_store, state_dir
 from turnout.store.migrate import migrate
+from turnout.store.retention import keep_usage
 from turnout.usage.admin_routes import router as usage_routes
 from turnout_deployments.capacity_watch import watch_capacity
 from turnout_deployments.http_port import HttpPort, NoFreePort, listen
@@ -52,6 +53,7 @@ class AdminReplica:
         make_key_file(key_file)
         self._app = build_admin(self._store, read_keys(default=key_file), [usage_routes])
         self._watch = asyncio.create_task(watch_capacity(self._store))
+        self._cleaning: asyncio.Task[None] | None = None
         self._settings: AdminSettings | None = None
         self._port: HttpPort | None = None
 
@@ -60,6 +62,9 @@ class AdminReplica:
         settings = AdminSettings.model_validate(user_config)
         if settings == self._settings:
             return
+        self._stop_cleaning()
+        if settings.usage_days is not None:
+            self._cleaning = asyncio.create_task(keep_usage(self._store, settings.usage_days))
         await self._close_port()
         port = HttpPort(self._app, await _listen(settings.host, settings.port))
         await port.start()
@@ -77,8 +82,14 @@ class AdminReplica:
     async def close(self) -> None:
         """Closes the port and the database."""
         self._watch.cancel()
+        self._stop_cleaning()
         await self._close_port()
         await self._store.dispose()
+
+    def _stop_cleaning(self) -> None:
+        if self._cleaning is not None:
+            self._cleaning.cancel()
+            self._cleaning = None
 
     async def _close_port(self) -> None:
         if self._port is not None:

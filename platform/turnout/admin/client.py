@@ -4,7 +4,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -18,6 +18,7 @@ from turnout.cluster.run_dir import RunDir
 
 URL = "TURNOUT_ADMIN_URL"
 TIMEOUT_S = 60
+PIECE_BYTES = 65_536
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,16 @@ class AdminClient:
         **query: str | int | None,
     ) -> Any:
         """Returns the answer's JSON, None where it is empty; parameters of None are left out."""
-        return json.loads(self.raw(method, path, body, **query) or b"null")
+        return json.loads(b"".join(self.pieces(method, path, body, **query)) or b"null")
 
-    def raw(
+    def pieces(
         self,
         method: str,
         path: str,
         body: Mapping[str, Any] | None = None,
         **query: str | int | None,
-    ) -> bytes:
-        """Returns the answer's bytes."""
+    ) -> Iterator[bytes]:
+        """Yields the answer's bytes as they come, however many they are."""
         told = urlencode({name: value for name, value in query.items() if value is not None})
         url = f"{self._target.url}{path}{'?' + told if told else ''}"
         headers = {"authorization": f"Bearer {self._target.key}"}
@@ -85,7 +86,10 @@ class AdminClient:
         request = Request(url, data=data, headers=headers, method=method)
         try:
             with _opener(url).open(request, timeout=TIMEOUT_S) as answer:
-                return bytes(answer.read())
+                while piece := answer.read1(PIECE_BYTES):
+                    yield piece
+                if answer.length:  # read1 does not tell
+                    raise IncompleteRead(b"", answer.length)
         except HTTPError as error:
             raise AdminRefused(error.code, _message(error)) from None
         except (URLError, OSError, HTTPException) as error:

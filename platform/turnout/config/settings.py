@@ -215,8 +215,11 @@ class AccessSettings(Settings):
     )
 
 
+LEAST_USAGE_DAYS = 32
+
+
 class AdminSettings(Settings):
-    """The `user_config` of the admin API's deployment: where it listens."""
+    """The `user_config` of the admin API's deployment: where it listens, what it keeps."""
 
     host: str = Field(
         default="127.0.0.1",
@@ -225,6 +228,13 @@ class AdminSettings(Settings):
     )
     port: int = Field(
         default=8001, ge=1, le=65_535, strict=True, description="Port of that listener."
+    )
+    usage_days: int | None = Field(
+        default=None,
+        ge=LEAST_USAGE_DAYS,
+        strict=True,
+        description="Usage records and pools' hours older than so many days are deleted; by "
+        "default none are. At least 32: budgets of a month are sums of them.",
     )
 
 

@@ -1,6 +1,7 @@
 """`turnout usage`: what teams used and what it cost, from the admin API."""
 
 import sys
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
@@ -39,11 +40,11 @@ def usage_command(  # noqa: PLR0913, PLR0917 - a command's options are its argum
     client = AdminClient(admin_target())
     which = {"from": start, "to": end, "team": team, "key": key}
     if records:
-        _write(client.raw("GET", "/admin/usage/records", None, **which))
+        _write(client.pieces("GET", "/admin/usage/records", None, **which))
         return
     asked = {**which, "group_by": by, "bucket": bucket}
     if as_csv:
-        _write(client.raw("GET", "/admin/usage", None, **asked, format="csv"))
+        _write(client.pieces("GET", "/admin/usage", None, **asked, format="csv"))
         return
     report = client.call("GET", "/admin/usage", None, **asked)
     if as_json:
@@ -92,9 +93,10 @@ def _usd(value: float | None) -> str:
     return f"${value:,.2f}" if value >= 1 or value == 0 else f"${value:.3g}"
 
 
-def _write(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+def _write(pieces: Iterable[bytes]) -> None:
+    for piece in pieces:
+        sys.stdout.buffer.write(piece)
+        sys.stdout.buffer.flush()
 
 
 def add_usage(app: typer.Typer) -> None:

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -67,3 +70,44 @@ def test_the_key_is_not_part_of_the_targets_text() -> None:
 def test_an_api_that_does_not_answer_is_told_with_its_address() -> None:
     with pytest.raises(AdminUnreachable, match=r"^the admin API at http://127.0.0.1:9 does not"):
         AdminClient(AdminTarget("http://127.0.0.1:9", KEY)).call("GET", "/admin/keys")
+
+
+class Slow(BaseHTTPRequestHandler):
+    """Sends a piece, waits until it was read, then sends another, or breaks off."""
+
+    was_read = threading.Event()
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("content-length", "8")
+        self.end_headers()
+        self.wfile.write(b"one,")
+        assert self.was_read.wait(10)
+        if not self.path.endswith("broken"):
+            self.wfile.write(b"two,")
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def slow() -> Iterator[AdminClient]:
+    Slow.was_read.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield AdminClient(AdminTarget(f"http://127.0.0.1:{server.server_port}", KEY))
+        server.shutdown()
+
+
+def test_a_long_answer_is_handed_on_while_it_comes(slow: AdminClient) -> None:
+    pieces = slow.pieces("GET", "/whole")
+    assert next(pieces) == b"one,"
+    Slow.was_read.set()
+    assert b"".join(pieces) == b"two,"
+
+
+def test_an_answer_that_breaks_off_is_told(slow: AdminClient) -> None:
+    pieces = slow.pieces("GET", "/broken")
+    assert next(pieces) == b"one,"
+    Slow.was_read.set()
+    with pytest.raises(AdminUnreachable):
+        list(pieces)

@@ -56,9 +56,9 @@ class FakeAdmin:
         self.asked.append((path, {name: value for name, value in query.items() if value}))
         return self.report
 
-    def raw(self, method: str, path: str, body: None, **query: Any) -> bytes:
+    def pieces(self, method: str, path: str, body: None, **query: Any) -> list[bytes]:
         self.call(method, path, body, **query)
-        return b"a,b\r\n1,2\r\n"
+        return [b"a,b\r\n", b"1,2\r\n"]
 
 
 @pytest.fixture
