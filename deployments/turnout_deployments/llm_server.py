@@ -12,7 +12,7 @@ from turnout.config.model_args import ModelArgs
 __all__ = ["server_for"]
 
 
-class _Server(LLMServer):  # type: ignore[misc]  # Ray's packages are untyped
+class _Server(LLMServer):
     """Ray's server without its usage report.
 
     The report goes to an actor made for it, and every engine waits until that has started: some
@@ -20,10 +20,11 @@ class _Server(LLMServer):  # type: ignore[misc]  # Ray's packages are untyped
     """
 
     async def _start_engine(self) -> None:
-        await self.engine.start()
+        engine: Any = self.engine
+        await engine.start()
 
 
-class _OneProcessEngine(VLLMEngine):  # type: ignore[misc]  # Ray's packages are untyped
+class _OneProcessEngine(VLLMEngine):
     """Ray's engine with the one worker in the engine's process.
 
     Ray asks for a worker process on a CPU. It and the engine then wait for one another in a loop
@@ -31,10 +32,10 @@ class _OneProcessEngine(VLLMEngine):  # type: ignore[misc]  # Ray's packages are
     """
 
     def _start_async_llm_engine(
-        self, vllm_engine_args: Any, vllm_engine_config: Any, *a: Any
+        self, vllm_engine_args: Any, vllm_engine_config: Any, *more: Any
     ) -> Any:
         vllm_engine_config.parallel_config.distributed_executor_backend = "uni"
-        return super()._start_async_llm_engine(vllm_engine_args, vllm_engine_config, *a)
+        return super()._start_async_llm_engine(vllm_engine_args, vllm_engine_config, *more)
 
 
 def server_for(args: ModelArgs, config: Any) -> Any:
