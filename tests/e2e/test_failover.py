@@ -70,13 +70,12 @@ def streamed(client: Any, prompt: str, begun: Barrier | None = None) -> tuple[st
     return text, tokens
 
 
-def kill_replica(system: System, address: str) -> None:
-    """Kills a replica and its engine at once, as a lost machine does."""
+def processes_at(system: System, address: str) -> list[psutil.Process]:
+    """Returns a replica's processes, its engine's first: to be looked for before time matters."""
     at = int(address.rsplit(":", 1)[1])
     [pid] = {pid for _, port, pid in listening(processes_of(system.run.id)) if port == at}
     replica = psutil.Process(pid)
-    for process in (*replica.children(recursive=True), replica):
-        process.kill()
+    return [*replica.children(recursive=True), replica]
 
 
 def test_clients_of_a_killed_replica_notice_nothing(
@@ -85,12 +84,13 @@ def test_clients_of_a_killed_replica_notice_nothing(
     unbroken = {prompt: streamed(client, prompt) for prompt in PROMPTS}
     assert [tokens for _, tokens in unbroken.values()] == [TOKENS] * len(PROMPTS)
     before = system.metric("turnout_stream_resumes_total", model="small")
-    begun = Barrier(STREAMS + 1)
+    begun, doomed = Barrier(STREAMS + 1), processes_at(system, second)
     with ThreadPoolExecutor(STREAMS) as pool:
         asked = [PROMPTS[n % len(PROMPTS)] for n in range(STREAMS)]
         answers = [pool.submit(streamed, client, prompt, begun) for prompt in asked]
         begun.wait(timeout=60)  # every client has text by now
         assert running_at(second) > 0
-        kill_replica(system, second)
+        for process in doomed:  # at once, as when a machine is lost
+            process.kill()
         assert [answer.result() for answer in answers] == [unbroken[prompt] for prompt in asked]
     assert system.metric("turnout_stream_resumes_total", model="small") > before
