@@ -21,4 +21,4 @@ def engine_error(
     if status == 400 and "maximum context length" in message:
         return ContextLengthExceeded(message, prompt_field)
     kind = INVALID_REQUEST if 400 <= status < 500 else "server_error"
-    return EngineRefused(status if status >= 400 else 502, message, kind, error.get("param"))
+    return EngineRefused(status if 400 <= status < 600 else 502, message, kind, error.get("param"))

@@ -84,10 +84,20 @@ class GuardedHttp(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Notes that the body is whole, also where its answer was there before it."""
+        """Notes that the body is whole, also where its answer was there before it.
+
+        Reads on: a large body may have paused it, and that its client leaves has to be seen.
+        """
         super().on_message_complete()
         if self.cycle is not None:
             self.cycle.more_body = False
+            if not self.pipeline:
+                self.flow.resume_reading()
+
+    def on_response_complete(self) -> None:
+        """Takes the reply from its cycle: each request would keep itself alive otherwise."""
+        self._answering.__dict__.pop("send", None)
+        super().on_response_complete()
 
     def _start_asgi_task(self, cycle: Any, app: Any) -> None:
         cycle.send = Reply(cycle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -39,6 +40,21 @@ async def test_a_client_that_leaves_amid_its_stream_stops_the_engine(
     async with system.streaming() as answer:
         await anext(answer.aiter_bytes())
         assert small.running == 1
+    await eventually(lambda: small.running == 0, within_s=1)
+
+
+async def test_a_client_that_leaves_after_a_large_body_stops_the_engine(
+    system: System, small: FakeEngine
+) -> None:
+    """A body of which more comes at once than the server takes makes it stop reading."""
+    small.words, small.delay_s = ("x",) * 10_000, 30
+    body = b" " * 300_000 + json.dumps(ASK).encode()
+    head = f"POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
+    _, writer = await system.connect(head.encode())
+    await asyncio.sleep(0.05)
+    writer.write(body)
+    await eventually(lambda: small.running == 1)
+    writer.close()
     await eventually(lambda: small.running == 0, within_s=1)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -62,3 +64,28 @@ async def test_a_header_cannot_bring_another_one(value: bytes) -> None:
     assert answer.status_code == 500
     assert "set-cookie" not in answer.headers
     assert "x-said" not in answer.headers
+
+
+async def test_answered_requests_are_freed_without_the_garbage_collector() -> None:
+    made: list[weakref.ref[Any]] = []
+
+    class Watched(GuardedHttp):
+        def _start_asgi_task(self, cycle: Any, app: Any) -> None:
+            super()._start_asgi_task(cycle, app)
+            made.append(weakref.ref(cycle))
+
+    async def app(_scope: Any, _receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x"})
+
+    gc.disable()
+    try:
+        async with AsyncExitStack() as stack:
+            url = await stack.enter_async_context(serving(app, http=Watched))
+            client = await stack.enter_async_context(httpx.AsyncClient())
+            for _ in range(5):
+                await client.get(url)
+            assert len(made) == 5
+            assert sum(ref() is not None for ref in made) <= 1  # the connection's last one
+    finally:
+        gc.enable()
