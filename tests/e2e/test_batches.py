@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 import openai
@@ -16,7 +16,7 @@ from turnout.cluster.processes import processes_of
 if TYPE_CHECKING:
     from tests.e2e.conftest import System
 
-URL = "/v1/completions"
+URL: Final = "/v1/completions"
 LINES, TOKENS = 24, 24
 PROMPTS = [f"The {number}. station of the line is" for number in range(LINES)]
 
